@@ -10,6 +10,7 @@ from commands import run
 import unhot
 from unhot.bench import recommenders
 from unhot.data.shop import make_shop, write_shop
+from unhot.errors import DataError
 from unhot.evaluate.recommending import evaluate_recommender
 from unhot.logs.encoding import read_log
 from unhot.models.load import all_models
@@ -87,6 +88,49 @@ def test_train_says_what_it_read(folder, tmp_path):
     assert "unhot recommend similar" in err
 
 
+# the newest rows come first, as in many exports
+NAMED_TIMES = "userId,movieId,rating,{}\n" + "".join(
+    f"u{user},age{age},3,{100 - age}\n" for age in range(6) for user in range(3)
+)
+
+
+@pytest.mark.parametrize("name", ["ts", "unixReviewTime", "eventdate", "Order_Date", "event_ts", "t_dat"])
+def test_more_names_of_times(tmp_path, name):
+    (tmp_path / "log.csv").write_text(NAMED_TIMES.format(name))
+    how = ("--model", "popularity", "--split", "leave-last-out")
+    code, _, err = run("recommend", "train", tmp_path / "log.csv", "-o", tmp_path / "m", *how)
+    assert code == 0, err
+    assert f"columns: user = userId, item = movieId, time = {name}, weight = rating\n" in err
+    learned = unhot.load(tmp_path / "m").catalogue.words
+    assert sorted(learned) == ["age2", "age3", "age4", "age5"]  # the two newest are held out
+
+
+@pytest.mark.parametrize("split", ["leave-last-out", "session"])
+def test_rows_without_times_need_a_word_for_a_split(tmp_path, split):
+    (tmp_path / "log.csv").write_text(NAMED_TIMES.format("moment"))
+    train = ("train", tmp_path / "log.csv", "-o", tmp_path / "m", "--model", "popularity")
+    said = refused(*train, "--split", split)
+    assert "the columns are userId, movieId, rating, moment" in said
+    assert "--in-order" in said
+    assert "--in-order" in refused("compare", tmp_path / "log.csv", "--split", split, "-o", tmp_path / "c")
+    ok(*train, "--split", split, "--time", "moment", "--share", 0.3)
+    ok(*train, "--split", split, "--in-order", "--share", 0.3)
+    code, _, err = run("recommend", *train)  # everything is learned from: nothing is held out
+    assert code == 0
+    assert "no times: the order of the rows counts; not used: moment" in err
+    with pytest.raises(DataError, match="in_order=True"):
+        all_models()["popularity"](split=split).fit([("u", "a"), ("u", "b"), ("u", "c")])
+
+
+def test_lines_of_sessions_have_an_order(tmp_path):
+    (tmp_path / "lines.txt").write_text("u a b c\nv b c d\nw c d a\n")
+    for form in ("sessions", "user-sessions"):
+        how = ("--format", form, "--split", "leave-last-out", "--model", "popularity")
+        ok("train", tmp_path / "lines.txt", "-o", tmp_path / "m", *how)
+        how = {"format": form, "split": "leave-last-out"}
+        all_models()["popularity"](**how).fit([["u", "a", "b", "c"], ["v", "b", "c", "d"]])
+
+
 @pytest.mark.parametrize("name", sorted(set(recommenders.GRIDS) - {"item2vec", "skip-markov"}))
 def test_every_model_trains_and_is_evaluated(folder, name, tmp_path):
     more = ("--combine", "none") if name == "eges" else ()
@@ -134,6 +178,30 @@ def test_evaluate(folder, vectors):
     assert "sampled5_recall@3" in shown
     assert "recall@10" not in shown
     assert "items of the history ranked" in " ".join(shown.split())
+
+
+def test_targets_that_are_excluded_are_counted(tmp_path):
+    (tmp_path / "log.csv").write_text(
+        "user,item,time\n" + "".join(f"u{u},{item},{t}\n" for u in range(4) for t, item in enumerate("abcda"))
+    )
+    ok(
+        "train",
+        tmp_path / "log.csv",
+        "-o",
+        tmp_path / "m",
+        "--split",
+        "leave-last-out",
+        "--model",
+        "popularity",
+    )
+    shown = " ".join(ok("evaluate", tmp_path / "m").split())
+    assert "4 targets are in the history, which recommendations exclude: misses; --keep-seen ranks" in shown
+    found = json.loads(ok("evaluate", tmp_path / "m", "--json"))
+    assert (found["repeated"], found["recall@20"]) == (4, 0)
+    kept = json.loads(ok("evaluate", tmp_path / "m", "--keep-seen", "--json"))
+    assert (kept["repeated"], kept["recall@20"]) == (0, 1)
+    compared = ok("compare", tmp_path / "log.csv", "--models", "popularity", "-o", tmp_path / "c")
+    assert "4 targets are in the history" in " ".join(compared.split())
 
 
 def test_evaluate_other_parts(model, vectors, tmp_path):
@@ -362,7 +430,7 @@ def test_ctrl_c_stops_a_comparison(folder, tmp_path, monkeypatch):
 
 
 def test_a_log_that_is_too_short(tmp_path):
-    (tmp_path / "log.csv").write_text("user,item\nu,a\nu,b\n")
+    (tmp_path / "log.csv").write_text("user,item,time\nu,a,1\nu,b,2\n")
     assert "too short" in refused("compare", tmp_path / "log.csv", "-o", tmp_path / "c")
 
 

@@ -322,7 +322,7 @@ def test_recent_popularity_chooses_on_validation():
     model = make("recent-popularity", split="leave-last-out").fit(rows)
     assert model.days == 1.0
     assert make("recent-popularity", split="leave-last-out", days=7.0).fit(rows).days == 7.0
-    plain = make("recent-popularity", split="leave-last-out").fit([row[:2] for row in rows])
+    plain = make("recent-popularity", split="leave-last-out", in_order=True).fit([row[:2] for row in rows])
     assert plain.events is not None
     with pytest.raises(ConfigError, match="give one of them"):
         make("recent-popularity", days=1.0, events=2)
@@ -339,7 +339,7 @@ def test_recent_events_are_the_last_rows_if_there_are_no_times():
 
 def test_a_model_is_asked_without_its_file_of_items(tmp_path, monkeypatch):
     (tmp_path / "log.csv").write_text(
-        "user,item\n" + "".join(f"u{u},i{i}\n" for u in range(4) for i in range(5))
+        "user,item,time\n" + "".join(f"u{u},i{i},{i}\n" for u in range(4) for i in range(5))
     )
     (tmp_path / "items.csv").write_text("item,name\ni0,an apple\n")
     monkeypatch.chdir(tmp_path)
@@ -359,7 +359,7 @@ def test_a_filter_is_items_or_a_function(filter):
 
 
 def test_recent_popularity_chooses_again_for_another_log():
-    model = all_models()["recent-popularity"](split="leave-last-out")
+    model = all_models()["recent-popularity"](split="leave-last-out", in_order=True)
     first = model.fit([(f"u{u}", f"i{i}", i) for u in range(4) for i in range(5)]).days
     assert first is not None
     again = model.fit([(f"u{u}", f"i{i}") for u in range(4) for i in range(5)])  # without times
@@ -384,3 +384,76 @@ def test_a_saved_model_is_evaluated_without_its_log_and_names_no_file(fitted, tm
         assert not any(
             b"u1" in np.asarray(tensor).tobytes() for name, tensor in tensors.items() if "text" in name
         )
+
+
+def test_what_was_seen_follows_one_rule(tmp_path):
+    rows = [("u", item, 10 * time) for time, item in enumerate("abcab")]
+    kept = read_log(rows, gap=60.0, directory=tmp_path / "kept")  # lines are sessions
+    for model in (make("popularity", gap=60.0).fit(rows), make("popularity").fit(kept)):
+        assert "a" in items(model.recommend(["a"]))
+        model.save(tmp_path / "m")
+        assert "a" in items(unhot.load(tmp_path / "m").recommend(["a"]))
+        found = evaluate_recommender(model, prefixes=read_log([["a", "a"]], format="sessions"))
+        assert (found.seen, found.repeated) == ("ranked", 0)
+        assert "a" not in items(model.recommend(["a"], exclude_seen=True))
+    histories = make("popularity").fit(rows)
+    assert "a" not in items(histories.recommend(["a"]))
+    assert (
+        evaluate_recommender(histories, prefixes=read_log([["a", "b"]], format="sessions")).seen == "excluded"
+    )
+
+
+def test_a_log_that_is_read_already_takes_no_other_settings(tmp_path):
+    read_log(ROWS, gap=30.0, core=2, repeats="merge", directory=tmp_path / "log")
+    kept = unhot.Log.open(tmp_path / "log")
+    for settings in (
+        {"gap": 5.0},
+        {"core": 3},
+        {"min_rating": 2.0},
+        {"session": "x"},
+        {"items": "items.csv"},
+    ):
+        name = next(iter(settings))
+        for source in (kept, tmp_path / "log"):
+            with pytest.raises(ConfigError, match=f"{name}=.* this log is read already, with {name}="):
+                make("popularity", **settings).fit(source)
+    # the same settings, or none
+    make("popularity", gap=30.0, core=2, repeats="merge", time="time", split="time", share=0.2).fit(kept)
+    make("item2vec", split="leave-last-out", refit=True).fit(kept)
+
+
+def test_rows_without_a_rating_count_unless_ratings_do(tmp_path):
+    (tmp_path / "log.csv").write_text("user,item,time,rating\nu,a,1,5\nu,b,2,\nu,c,3,?\nv,a,4,1\n")
+    assert make("popularity").fit(tmp_path / "log.csv").log_facts["events"] == 4
+    assert make("popularity", min_rating=2).fit(tmp_path / "log.csv").log_facts["events"] == 1
+
+
+def test_anything_like_a_list_is_a_history():
+    polars = pytest.importorskip("polars")
+    model = make("popularity").fit([("u", "a"), ("u", "b"), ("v", "c")])
+    series = polars.Series(["a", "b"])
+    for history in (
+        np.array(["a", "b"]),
+        pd.Series(["a", "b"], index=[5, 6]),
+        pd.Series(["a", "b"], dtype="category"),
+        series,
+        series.cast(polars.Categorical),
+    ):
+        assert items(model.recommend(history)) == ["c"]
+        assert items(model.recommend([], filter=history)) == ["a", "b"]
+        assert [*map(items, model.recommend_many([history, ["c"]]))] == [["c"], ["a", "b"]]
+        sessions = make("popularity", format="sessions").fit([history, ["b", "c"]])
+        assert dict(zip(sessions.catalogue.words, sessions.catalogue.counts, strict=True)) == {
+            "a": 1,
+            "b": 2,
+            "c": 1,
+        }
+    table = polars.DataFrame({"user": ["u", "v"], "item": series}).with_columns(
+        polars.all().cast(polars.Categorical)
+    )
+    assert make("popularity").fit(table).catalogue.words == ["a", "b"]
+    assert make("popularity").fit(np.array([["u", "a"], ["v", "b"]])).catalogue.words == ["a", "b"]
+    with pytest.raises(ConfigError, match="as strings"):
+        model.recommend(["a"], filter={1, 2})
+    with pytest.raises(ConfigError, match="give a list of users"):
+        model.recommend_many("u")

@@ -15,7 +15,7 @@ from unhot.errors import ConfigError, DataError, UnhotError
 from unhot.evaluate.recommending import Recommending, measure_cases
 from unhot.items.ranking import mean_ndcg
 from unhot.logs.log import Log
-from unhot.logs.splitting import Cases, last_cases, split_log
+from unhot.logs.splitting import Cases, check_order, last_cases, split_log
 from unhot.models.ease import ease_cost
 from unhot.models.load import all_models
 from unhot.models.log_model import LogModel
@@ -114,12 +114,14 @@ def compare_recommenders(
     if unknown := [name for name in names if name not in GRIDS]:
         raise ConfigError(f"models={unknown[0]}: there is no such recommender; known are {', '.join(GRIDS)}")
     began = time.perf_counter()
+    check_order(log, split)
     cut = split_log(log, split, share, test=prefixes is None)
     tests = last_cases(prefixes) if prefixes is not None else cut.cases("test")
     validation = cut.cases("validation").sample(CASES)
     if not tests.ends.size or not validation.ends.size:
         raise DataError(f"split={split}: the log is too short to choose settings and to test; use another")
-    leave_out = split != "session" and len(log.users) > 0 if exclude_seen is None else exclude_seen
+    histories = split != "session" and len(log.users) > 0 and not log.how.sessions
+    leave_out = histories if exclude_seen is None else exclude_seen
     rows, interrupted = [], False
     with log.part(cut.train) as train, log.part(cut.validation) as both:
         shared = {"threads": threads, **(reading or {})}

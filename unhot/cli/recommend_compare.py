@@ -92,8 +92,6 @@ def compare(
     settings = {str(name): options[str(name)] for name in names if options[str(name)] is not None}
     reader = Popularity(**settings)
     tell = (lambda line: None) if quiet else note
-    if exclude_seen is None and (reader.session is not None or reader.gap is not None):
-        exclude_seen = False  # the lines are sessions
     with reader.open_log(log, Tells(note=None if quiet else note)) as opened:
         found = compare_recommenders(
             opened,

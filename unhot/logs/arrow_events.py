@@ -1,7 +1,7 @@
 """Record batches of Arrow (extra `arrow`) as chunks of a log: tables, data frames, parquet files."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,15 +19,18 @@ CHUNK = 1 << 24  # about how many bytes of cells are read at a time
 MOST = 1 << 16  # rows of a chunk
 
 
-def table_chunks(batches: Iterable[Any], how: LogReading, where: str) -> Iterator[LogChunk]:
-    """Yield the rows of record batches."""
+def table_chunks(
+    batches: Iterable[Any], how: LogReading, where: str, seen: Sequence[str] = ()
+) -> Iterator[LogChunk]:
+    """Yield the rows of record batches; `seen`: the columns of their file, if the batches have fewer."""
     number = 1
     for batch in decoded_slices(batches, CHUNK):
         columns = choose_columns(batch.schema.names, how, where)
         for at in range(0, len(batch), MOST):
             rows = batch.slice(at, MOST)
             numbers, wrong = np.arange(number, number + len(rows)), np.zeros(len(rows), np.uint8)
-            yield LogChunk(columns, partial(_column, rows, how, where), numbers, wrong, "row")
+            cells, names = partial(_column, rows, how, where), batch.schema.names
+            yield LogChunk(columns, cells, numbers, wrong, "row", seen or names)
             number += len(rows)
 
 
@@ -37,9 +40,10 @@ class ParquetLog(OpenedParquet):
     def chunks(self, how: LogReading) -> Iterator[LogChunk]:
         """Yield the rows of the file, and close it."""
         try:
-            chosen = choose_columns(self._file.schema_arrow.names, how, self.name).values()
+            names = self._file.schema_arrow.names
+            chosen = choose_columns(names, how, self.name).values()
             batches = self._small_batches(CHUNK, [*{*chosen, *how.side}])
-            for chunk in table_chunks(batches, how, self.name):
+            for chunk in table_chunks(batches, how, self.name, names):
                 self._done += len(chunk.wrong)
                 yield chunk
         except self._troubles() as error:
@@ -67,7 +71,10 @@ def _as_text(cells: Any) -> Any:
     """Return cells as bytes; None if Arrow has no text for them: lists, for example."""
     arrow = pyarrow()
     if arrow.types.is_dictionary(cells.type):
-        cells = cells.dictionary.take(cells.indices)  # which checks them
+        words = cells.dictionary
+        if str(words.type).endswith("_view"):  # of polars' categories, which Arrow cannot take
+            words = words.cast(arrow.large_string())
+        cells = words.take(cells.indices)  # which checks them
     if arrow.types.is_floating(cells.type):
         cells = arrow.array(cells.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN is null
         with contextlib.suppress(arrow.ArrowInvalid):  # unless all are whole

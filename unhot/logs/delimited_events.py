@@ -42,13 +42,13 @@ class DelimitedLog:
         self._colons = ratings is not None and ratings[1] == b"::"
         self._separator = "\t" if ratings else SEPARATORS.get(kind, ",")
         if form is None:
-            names = NAMES if ratings else self._header(first, line)
-            self._columns = choose_columns(names, how, where)
+            self._names = NAMES if ratings else self._header(first, line)
+            self._columns = choose_columns(self._names, how, where)
         else:
-            self._separator, names = form.separator, form.names
+            self._separator, self._names = form.separator, form.names
             self._columns = form.columns
         self._at = {name: k for k, name in enumerate({*self._columns.values(), *how.side})}
-        self._slots: Ids = np.array([self._at.get(name, -1) for name in names], np.int32)
+        self._slots: Ids = np.array([self._at.get(name, -1) for name in self._names], np.int32)
         self._rest = b""  # of a row that the next block ends
 
     def _header(self, block: Block, line: bytes) -> list[str]:
@@ -85,7 +85,7 @@ class DelimitedLog:
             )
             rows = slice(int(self._place[ROWS]))
             cells = {name: TextColumn(block.text, spans[rows], k) for name, k in self._at.items()}
-            yield LogChunk(self._columns, cells.__getitem__, lines[rows], wrong[rows], "line")
+            yield LogChunk(self._columns, cells.__getitem__, lines[rows], wrong[rows], "line", self._names)
         self._rest = block.text[self._place[POSITION] : block.size].tobytes() if answer == OPEN else b""
         if answer == BROKEN or len(self._rest) > LONGEST_ROW or (ended and self._rest):
             raise DataError(

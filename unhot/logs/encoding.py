@@ -8,7 +8,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from unhot.errors import ConfigError, DataError, at_least, one_of, whole
 from unhot.logs.events import Events, read_events
 from unhot.logs.grouping import grouped
 from unhot.logs.item_facts import ItemFacts, read_item_facts
-from unhot.logs.log import NO_ROWS, Log, Sequences, make_log
-from unhot.logs.log_reading import LogReading
+from unhot.logs.log import NO_ROWS, HowRead, Log, Sequences, make_log
+from unhot.logs.log_reading import ROLES, LogReading
 from unhot.types import Bytes, Counts, Floats, Starts
 
 MINUTE = 60.0
@@ -31,6 +31,7 @@ def read_log(
     repeats: str = "keep",
     core: int = 0,
     gap: float | None = None,
+    in_order: bool = False,
     items: str | os.PathLike[str] | None = None,
     directory: str | os.PathLike[str] | None = None,
     threads: int = 2,
@@ -44,6 +45,7 @@ def read_log(
                the sum of their weights
     core       drop users and items with fewer events than this, again and again until none is left
     gap        minutes: a user's events that lie further apart belong to different sessions
+    in_order   rows without times are in order of time, so that a split may hold out the last ones
     items      a file with the names and side columns of items; see `read_item_facts`
     directory  where to keep the log, see `Log.open`; None: a temporary directory
     progress   called now and then with the bytes read so far and the bytes in total (None if unknown)
@@ -51,6 +53,8 @@ def read_log(
     """
     one_of("repeats", repeats, REPEATS)
     core, how = whole("core", core, 0), LogReading(**reading)
+    settings = {"repeats": repeats, "core": core, "gap": gap, "min_rating": how.min_rating}
+    settings["items"] = None if items is None else os.fspath(items)
     facts = ItemFacts({}, {}) if items is None else read_item_facts(items, side=how.side)
     how = dataclasses.replace(how, side=tuple(name for name in how.side if name not in facts.sides))
     events = read_events(source, how, threads=threads, progress=progress)
@@ -90,8 +94,25 @@ def read_log(
             type_words=events.type_words,
         ),
         directory,
-        events.report.lines(),
+        [*_columns_said(events, sides), *events.report.lines()],
+        HowRead(settings | _taken_columns(events), events.seen, in_order or not events.seen),
     )
+
+
+def _taken_columns(events: Events) -> dict[str, str | None]:
+    """Return the column of each role, None: there is none; lines of sessions have no columns."""
+    return {role: events.columns.get(role) if events.seen else None for role in ROLES}
+
+
+def _columns_said(events: Events, sides: Mapping[str, Any]) -> list[str]:
+    """Return a line about the columns: what each was taken for; nothing if lines are sessions."""
+    if not events.seen:
+        return []
+    taken = ", ".join(f"{role} = {name}" for role, name in events.columns.items())
+    used = {*events.columns.values(), *sides}
+    others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
+    times = "" if events.times.size else "; no times: the order of the rows counts"
+    return [f"columns: {taken}{times}" + (f"; not used: {others}" if others else "")]
 
 
 def _taken(numbers: Any, places: Any) -> Any:

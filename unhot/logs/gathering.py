@@ -4,7 +4,7 @@ All words of a column are in one table, whatever their source is. Only words of 
 numbered, so their numbers are those of their first appearance.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -57,6 +57,10 @@ class Events(NamedTuple):
     marks: Bytes  # [events] BOOKED and REJECTED, added up; empty if there are none
     types: Ids  # [events] types of users, -1: none; empty if there are none
     type_words: list[str]
+    columns: dict[str, str]  # role -> name of the columns that were taken
+    seen: list[
+        str
+    ]  # the names of all columns; empty if lines are sessions, which have an order by themselves
 
 
 class LogChunk(NamedTuple):
@@ -67,6 +71,7 @@ class LogChunk(NamedTuple):
     numbers: Starts  # of the rows, for people
     wrong: Bytes  # codes of log_report.py
     kind: str  # what is numbered: line or row
+    seen: Sequence[str] = ()  # the names of all columns; empty if lines are sessions
 
 
 class Gathered:
@@ -79,6 +84,8 @@ class Gathered:
         self.several = False  # files
         self.sessions = count()  # numbers for lines of sessions
         self._lists: dict[str, list[Any]] = {}  # role -> arrays
+        self._columns: dict[str, str] = {}  # role -> name
+        self._seen: dict[str, None] = {}  # the names of all columns
         self._tables = {role: new_table(WORDS, ARENA) for role in WORDED}
         self._sides: dict[str, dict[int, list[str]]] = {name: {} for name in how.side}
 
@@ -90,13 +97,17 @@ class Gathered:
                 f"{where}: has the columns {', '.join(chunk.columns)}, but the file before has "
                 f"{', '.join(self._lists)}: read files apart that have other columns"
             )
+        self._columns = self._columns or chunk.columns
+        self._seen |= dict.fromkeys(map(str, chunk.seen))
         columns = {role: chunk.cells(name) for role, name in chunk.columns.items()}
         wrong, found = chunk.wrong, dict[str, Any]()
         for role, column in columns.items():
             if role in WORDED:  # a row of a session needs no user
                 check_words(*column, wrong, FINE if role == "user" and self.how.session else CODES[role])
             else:
-                found[role] = numbers_of(column, wrong, CODES[role])
+                # without min_rating nothing depends on the weights of a log, and a row may have none: NaN
+                needed = role == "time" or self.how.weighted or self.how.min_rating is not None
+                found[role] = numbers_of(column, wrong if needed else wrong.copy(), CODES[role])
         if self.how.min_rating is not None:
             wrong[(wrong == FINE) & (found["weight"] < self.how.min_rating)] = LOW
         if self.how.edges and "weight" in found:
@@ -182,4 +193,6 @@ class Gathered:
             marks=marks,
             types=columns["user_type"],
             type_words=words["user_type"],
+            columns=self._columns,
+            seen=[*self._seen],
         )

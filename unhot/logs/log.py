@@ -2,7 +2,7 @@
 
 A line is the history of a user, or a session. On disk a log is a corpus with some more files:
 
-log.json        which of the other files there are, and what was read; it is written last
+log.json        which of the other files there are, what was read and how; it is written last
 times.bin       float64 [events] seconds, in the order of the ids
 weights.bin     float32 [events] ratings or weights, in the same order
 rows.bin        int64 [events] the numbers of their rows, if there are no times and lines are not rows
@@ -38,10 +38,36 @@ ROWS = "rows.bin"
 MARKS = "marks.bin"
 SIDES = "sides"
 USERS, TYPES = "users", "types"
+HOW = "how"
 AGAIN = "read the log again"
 NO_ROWS: Starts = np.zeros(0, np.int64)
 NO_MARKS: Bytes = np.zeros(0, np.uint8)
 NO_TYPES: Ids = np.zeros(0, np.int32)
+
+
+class HowRead(NamedTuple):
+    """How a log was read."""
+
+    settings: Mapping[str, Any] = {}  # of `read_log`, with the columns that were taken; empty: not known
+    seen: Sequence[str] = ()  # the names of all columns; empty if lines are sessions
+    ordered: bool = False  # without times, events are in order of time: lines of sessions, or if it was said
+
+    @property
+    def sessions(self) -> bool:
+        """Whether lines are sessions of users, not their histories."""
+        return any(self.settings.get(name) is not None for name in ("session", "gap"))
+
+    @classmethod
+    def of_json(cls, found: Any, damaged: str) -> HowRead:
+        """Make it of what was saved (None: nothing was); raise a `FormatError` if it has another form."""
+        how = (
+            cls(**found) if isinstance(found, dict) and found.keys() == cls._field_defaults.keys() else cls()
+        )
+        names = [*how.seen] if isinstance(how.seen, (list, tuple)) else [None]
+        fits = isinstance(how.settings, dict) and all(isinstance(name, str) for name in names)
+        if not fits or (found is not None and how._asdict() != found):
+            raise FormatError(damaged)
+        return how
 
 
 class Sequences(NamedTuple):
@@ -105,6 +131,11 @@ class Log(Corpus):
         ):
             raise FormatError(f"{self.directory / INDEX}: the file is damaged: {AGAIN}")
         return found
+
+    @functools.cached_property
+    def how(self) -> HowRead:
+        """How the log was read."""
+        return HowRead.of_json(self.facts.get(HOW), f"{self.directory / INDEX}: the file is damaged: {AGAIN}")
 
     @property
     def items(self) -> Vocabulary:
@@ -221,7 +252,8 @@ class Log(Corpus):
                 marks=self.marks[inside] if self.marks.size else self.marks,
                 type_of=self.type_of[lines],
                 type_words=self.types.words,
-            )
+            ),
+            how=self.how,
         )
 
     def __repr__(self) -> str:
@@ -239,7 +271,10 @@ class Log(Corpus):
 
 
 def make_log(
-    given: Sequences, directory: str | os.PathLike[str] | None = None, report: Iterable[str] = ()
+    given: Sequences,
+    directory: str | os.PathLike[str] | None = None,
+    report: Iterable[str] = (),
+    how: HowRead | None = None,
 ) -> Log:
     """Write a log; items and users that have no event are left out, the others are ranked by their events."""
     items, ranks = ranked(given.item_words, np.bincount(given.ids, minlength=len(given.item_words)))
@@ -271,9 +306,8 @@ def make_log(
             name for name, values in given.sides.items() if _write_side(place, name, values, items.words)
         ]
         log = write_ids(text, place, Log, beside)
-        save_index(
-            log.directory / INDEX, {"version": VERSION, "files": files, SIDES: sides, "report": [*report]}
-        )
+        facts = {"files": files, SIDES: sides, "report": [*report], HOW: (how or HowRead())._asdict()}
+        save_index(log.directory / INDEX, {"version": VERSION, **facts})
     return log
 
 

@@ -13,7 +13,15 @@ USUAL = {
         *("item", "itemid", "movieid", "product", "productid", "stockcode", "asin", "artistid", "sku"),
         "iid",
     ),
-    "time": ("time", "timestamp", "date", "datetime", "invoicedate", "createdat", "eventtime"),
+    "time": (
+        *("time", "timestamp", "date", "datetime", "invoicedate", "createdat", "eventtime"),
+        *("ts", "unixtime", "unixtimestamp", "unixreviewtime", "epoch", "timestampms", "timems"),
+        *("eventtimestamp", "eventdate", "eventts", "orderdate", "ordertime", "orderedat", "invoicetime"),
+        *("purchasedate", "purchasetime", "purchasetimestamp", "purchasedat", "transactiondate", "tdat"),
+        *("transactiontime", "createdtime", "creationdate", "creationtime", "ratedat", "ratingtime"),
+        *("ratingtimestamp", "ratingdate", "reviewdate", "reviewtimestamp", "clicktime", "viewtime"),
+        *("visittime", "visitdate", "sessiondate", "playedat", "watchedat", "servertime", "logtime"),
+    ),
     "weight": ("rating", "weight", "score", "count", "quantity"),
 }
 # columns of words, which may be blank: what was booked, what was rejected, the type of the user at the time
@@ -36,6 +44,7 @@ class LogReading:
                 a session), user-sessions (a line holds a user, then items), edges (a line holds two words,
                 and maybe a weight); None: by its name and its bytes
     min_rating  leave out rows with a smaller weight; they are counted, but are not bad
+    weighted    a row without a weight is bad; with False only if there is a min_rating
     strict      raise a `DataError` at the first bad row instead of counting it
     force       read files even if they do not look like text
     usual       role -> usual names of its column
@@ -54,6 +63,7 @@ class LogReading:
     side: tuple[str, ...] = ()
     format: str | None = None
     min_rating: float | None = None
+    weighted: bool = False
     strict: bool = False
     force: bool = False
     usual: Mapping[str, Sequence[str]] = field(default_factory=lambda: USUAL)

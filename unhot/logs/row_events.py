@@ -35,13 +35,14 @@ class RowLog:
         self._least = 1 + (format == "user-sessions")  # words of a line that has an item
         self._columns: dict[str, str] = {}
         self._form = EdgeForm(kind="") if form is None else form
+        self._names: list[str] = []  # of all columns
         self._next = 1  # the number of the next line or row
 
     def values(self, source: Iterable[Any]) -> Iterator[LogChunk]:
         """Yield the rows of an iterable: dicts, or tuples (user, item[, time[, weight]]), or sessions."""
         rows, usual = iter(source), self._how.usual
         size = 0
-        while chunk := [*islice(rows, CHUNK)]:
+        while chunk := [*map(_listed, islice(rows, CHUNK))]:
             if self._how.format is not None:
                 lists = [row if isinstance(row, LISTS) else [None] * self._least for row in chunk]
                 places = np.repeat(np.arange(len(lists)), [*map(len, lists)])
@@ -84,14 +85,15 @@ class RowLog:
     def _dict_chunk(self, rows: list[Any], places: Starts) -> LogChunk:
         dicts = [row if type(row) is dict or isinstance(row, Mapping) else NO_ROW for row in rows]
         if not self._columns:
-            names = dict.fromkeys(chain.from_iterable(dicts))
-            self._columns = choose_columns([*names], self._how, self._where)
+            self._names = [*dict.fromkeys(chain.from_iterable(dicts))]
+            self._columns = choose_columns(self._names, self._how, self._where)
         return LogChunk(
             self._columns,
             lambda name: value_column([row.get(name) for row in dicts], name in self._how.side),
             places + self._next,
             np.array([NO_OBJECT * (row is NO_ROW) for row in dicts], np.uint8),
             self._kind,
+            self._names,
         )
 
     def _session_chunk(self, words: TextColumn, places: Starts, lines: int) -> LogChunk:
@@ -108,6 +110,11 @@ class RowLog:
             lambda name: columns[name].of_rows(rows),
             *(places[rows] + self._next, np.zeros(len(rows), np.uint8), self._kind),
         )
+
+
+def _listed(row: Any) -> Any:
+    """Return a row that is an array of NumPy, or a series of pandas or polars, as a list."""
+    return [*row] if hasattr(row, "__array__") and np.ndim(row) == 1 else row
 
 
 def _words_of_lines(block: Block, separator: str) -> tuple[TextColumn, Starts, int]:

@@ -109,6 +109,20 @@ def split_log(log: Log, how: str, share: float = 0.05, *, test: bool = True) -> 
     return Split(log, *(starts + _early(log, 1 - after * share) for after in parts))
 
 
+def check_order(log: Log, how: str, *, in_order: bool = False) -> None:
+    """Raise a `DataError` if the last events are to be held out, and nothing says which ones are the last.
+
+    Lines of sessions have an order by themselves. Rows have one by their times, or if `in_order` says so.
+    """
+    if how != "none" and not (log.times.size or log.how.ordered or in_order):
+        columns = ", ".join(name[:80] for name in log.how.seen[:50]) or "not known"
+        raise DataError(
+            f"split={how}: the log has no times, so nothing says which events are the last: name the column "
+            f"of times (time=, or --time); the columns are {columns}. If the rows are in order of time, say "
+            "so (in_order=True, or --in-order)"
+        )
+
+
 def _last_lines(log: Log) -> NDArray[np.bool_]:
     """Return which lines are the last of their user; lines without a user are."""
     named = np.flatnonzero(log.user_of >= 0)

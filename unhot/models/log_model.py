@@ -21,7 +21,7 @@ from unhot.items.side_values import side_values
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log, make_log
 from unhot.logs.log_reading import MARKS
-from unhot.logs.splitting import Cases, Split, split_log
+from unhot.logs.splitting import Cases, Split, check_order, split_log
 from unhot.models.fitting import Reads, Tells, are_texts, names_of, nobody
 from unhot.models.model import L, Model
 from unhot.models.settings import Range
@@ -31,18 +31,19 @@ from unhot.vocab.vocabulary import UnknownWord, Vocabulary
 
 READING = ("user", "item", "time", "weight", "session", "format", "min_rating", "strict", *MARKS)
 EVENTS_ALONE: dict[str, Any] = {"items": None, "side": ()}  # how a log is read to ask a trained model
-SHAPING = ("repeats", "core", "gap", "items", "threads")
+SHAPING = ("repeats", "core", "gap", "in_order", "items", "threads")
 
 
 @dataclasses.dataclass(kw_only=True)
 class LogModel(Recommender, Model[L]):
     """Settings of a model that learns from a log."""
 
-    # number of threads; item2vec gives the same bytes with the same seed and 1 thread, all others with any
+    # number of threads; the models that only count give the same bytes with any number, those that learn in
+    # epochs (item2vec, session, graph, eges) with 1 thread and the same seed
     threads: Annotated[int, Range(1, 1024)] = 2
     user: str | None = None  # the column of users, if it is not called user, user_id, customer or the like
     item: str | None = None  # the column of items, if it is not called item, product, movieId or the like
-    # the column of times: seconds, or dates; if there is none, rows are in order of time
+    # the column of times: seconds, or dates, if it is not called time, timestamp, date, ts or the like
     time: str | None = None
     weight: str | None = None  # the column of ratings or weights, if it is not called rating or weight
     session: str | None = None  # the column of sessions; a session is a sequence of its own
@@ -62,6 +63,8 @@ class LogModel(Recommender, Model[L]):
     repeats: Literal["keep", "merge"] = "keep"  # keep all events of a line with an item, or only the first
     core: Annotated[int, Range(0)] = 0  # drop users and items with fewer events than this, repeatedly
     gap: float | None = None  # minutes without an event after which a user's next session begins
+    # rows without times are in order of time; a split of rows without times needs this
+    in_order: bool = False
     strict: bool = False  # stop at the first bad row instead of counting bad rows
     # what is held out: of each user the last event for the test and the one before it for validation; or the
     # last events by time; or the last sessions; or nothing
@@ -104,8 +107,8 @@ class LogModel(Recommender, Model[L]):
         """Whether items of a history are usually left out: not if the lines of the log are sessions."""
         if self.exclude_seen is not None:
             return self.exclude_seen
-        sessions = self.split == "session" or self.session is not None or self.gap is not None
-        return not sessions and bool(self.log_facts.get("users"))
+        sessions = self.session is not None or self.gap is not None or bool(self.log_facts.get("sessions"))
+        return not sessions and self.split != "session" and bool(self.log_facts.get("users"))
 
     def forget(self) -> None:
         """Drop what was made from the old state."""
@@ -122,10 +125,22 @@ class LogModel(Recommender, Model[L]):
     def open_log(self, source: Any, tells: Tells, **more: Any) -> Iterator[Log]:
         """Give the log: read it as the settings say, unless it is read already."""
         if isinstance(source, Log):
+            self.check_read(source)
             yield source
             return
         with self.read(source, tells, **more) as log:
             yield log
+
+    def check_read(self, log: Log) -> None:
+        """Raise a `ConfigError` if a log was read with other settings: they cannot be changed any more."""
+        for field in dataclasses.fields(self):
+            name, mine = field.name, getattr(self, field.name)
+            read = log.how.settings.get(name, mine)
+            if mine not in (field.default, read):
+                raise ConfigError(
+                    f"{name}={mine!r}: this log is read already, with {name}={read!r}; give {name} to "
+                    "read_log, or leave it out here"
+                )
 
     def read(self, source: Any, tells: Tells, **more: Any) -> Log:
         """Read a log as the settings say, and tell what was read; `more`: further arguments of `read_log`."""
@@ -148,6 +163,7 @@ class LogModel(Recommender, Model[L]):
                 f"counts, column or phrases: {self.name} learns from a log, not from text; leave these out"
             )
         with self.open_log(reads.source, tells, force=reads.force, directory=reads.directory) as log:
+            check_order(log, self.split, in_order=self.in_order)
             split = split_log(log, self.split, self.share)
             self.log_facts = {
                 "paths": None if isinstance(reads.source, Log) else names_of(reads.source),
@@ -155,6 +171,7 @@ class LogModel(Recommender, Model[L]):
                 "events": log.words,
                 "lines": log.sentences,
                 "users": len(log.users),
+                "sessions": log.how.sessions,
                 "learned_from": "all" if self.split == "none" else "train",
             }
             for name in ("validation", "test") if self.split != "none" else ():
