@@ -297,3 +297,17 @@ def test_a_damaged_best_epoch_is_refused(model):
     assert {name: array.shape for name, array in kept.items()}.keys() == {"in_vectors", "out_vectors"}
     with pytest.raises(unhot.errors.FormatError):
         BestVectors(model.learned, {"in_vectors": kept["in_vectors"]})
+
+
+@pytest.mark.parametrize("how", [{"window": 0, "order": "ignored"}, {"window": 0}, {"window": 400}])
+def test_whole_baskets_do_not_diverge(how):
+    """Hundreds of items that predict an item at once add up to a step that is far too long."""
+    rng, chances = np.random.default_rng(1), 1 / np.arange(1, 301)
+    sizes = [6] * 100 + [400] * 6 + [6] * 100
+    lines = [[f"i{i}" for i in rng.choice(300, size, p=chances / chances.sum())] for size in sizes]
+    told = []
+    model = Item2Vec(**{**SMALL, "epochs": 2, "lr": None}, format="sessions", **how).fit(
+        lines, note=told.append
+    )
+    assert 21 * np.log(2) > model.history.losses[0] > model.history.losses[-1]  # one target and 20 draws
+    assert any("items of a line predict an item at once" in line for line in told)

@@ -39,6 +39,9 @@ from unhot.vocab.vocabulary import UnknownWord, Vocabulary, encode_word
 
 USER = "user:"  # stands before the names of users among the inputs; see `user_mark`
 WIDEST = 10_000  # the widest window
+USUAL_INPUTS = 10  # items that predict an item in the window for which the default rate was chosen
+WIDE = 25  # wider windows have a lower default rate
+STABLE = 5.0  # the default rate times the most items that predict an item; at three times as much losses jump
 USUAL_LINE = 100  # what a kernel is compiled for if the window is the whole line, before the log is known
 
 
@@ -66,7 +69,8 @@ class Item2Vec(ItemVectors):
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        self._longest = USUAL_LINE  # set when the log is known
+        self._longest = USUAL_LINE  # set when the log is known, and so is the rate
+        self._usual_lr = self.default_lr
         super().__post_init__()
 
     def check_engine(self) -> None:
@@ -98,9 +102,22 @@ class Item2Vec(ItemVectors):
             return Wiring(UserFeeder, None, inputs=around, listed=around)
         return Wiring(CentreFeeder, centre_pairs, inputs=around, listed=around)
 
+    @property
+    def usual_lr(self) -> float:
+        """The default learning rate: lower if many items predict an item, since their steps add up."""
+        return self._usual_lr
+
     def begin(self, data: Any, begins: Begins, tells: Tells) -> EpochRun[Any]:
         """Make the engine and its run; the longest line is the widest window."""
-        self._longest = max(1, min(int(np.diff(data.starts).max()) - 1, WIDEST))
+        sizes = np.diff(data.starts)
+        self._longest = max(1, min(int(sizes.max()) - 1, WIDEST))
+        seen = np.maximum(np.minimum(sizes - 1, 2 * self.width), 1)  # by an event of each line
+        mean, most = float(seen @ sizes / sizes.sum()), int(seen.max())
+        wide = self.window == 0 or self.window > WIDE
+        slower = min(self.default_lr * USUAL_INPUTS / mean, STABLE / most)
+        self._usual_lr = min(self.default_lr, slower) if wide else self.default_lr
+        if self.lr is None and self._usual_lr < self.default_lr:
+            tells.say(f"lr={self._usual_lr:.2g}: up to {most:,} items of a line predict an item at once")
         return super().begin(data, begins, tells)
 
     def input_vocabulary(self, data: Corpus | Cells) -> Vocabulary:
