@@ -34,9 +34,9 @@ house: .venv/dev
 	$(BIN)/python tools/house.py
 
 # what `make test` samples, in full: 50 kills, 100 rounds of two writers, full disks, 100,000 damaged files, more examples, every command of the
-# documentation; some twenty-five minutes
+# documentation; some twenty-five minutes. make soak DATA=FOLDER: also recommenders on real logs, as far as FOLDER has them (what is skipped is said)
 soak: .venv/dev
-	UNHOT_SOAK=1 $(BIN)/pytest tests/soak
+	UNHOT_SOAK=1 UNHOT_DATA="$(DATA)" $(BIN)/pytest -rs tests/soak
 	UNHOT_SOAK=1 $(PYTEST) --ignore tests/soak tests
 	$(BIN)/python tools/fuzz.py --inputs 100000
 	$(BIN)/python tools/run_docs.py
