@@ -79,7 +79,7 @@ def test_link_prediction_below_chance_is_said(tmp_path):
         "graph", "train", tmp_path / "arcs", "-o", tmp_path / "m", *SMALL, "--directed", "--hold-out", 0.2
     )
     assert code == 0, err
-    code, out, err = run("graph", "evaluate", tmp_path / "m", "--json")
+    code, out, err = run("graph", "evaluate", tmp_path / "m", tmp_path / "arcs", "--json")
     assert code == 0, err
     assert json.loads(out)["inner_auc"] < 0.5
     assert "below 50 %" in err

@@ -38,7 +38,7 @@ def test_cells_are_kept(folder):
 
 
 @pytest.mark.parametrize(
-    ("first", "on", "lr"), [("m", "text", 0.025), ("t", "cells", 0.05), ("m", None, 0.05)]
+    ("first", "on", "lr"), [("m", "text", unhot.SkipGram.default_lr), ("t", "cells", 0.05), ("m", None, 0.05)]
 )
 def test_going_on_in_another_way_has_another_rate(folder, first, on, lr):
     if first == "t":

@@ -186,23 +186,6 @@ def test_sampled_only_on_request(model, log):
 # where the log comes from
 
 
-def test_the_log_is_read_again(path, tmp_path):
-    SkipMarkov(split="leave-last-out", threads=1).fit(path).save(tmp_path / "m")
-    loaded = unhot.load(tmp_path / "m")
-    found = evaluate_recommender(loaded)
-    assert found.figures == evaluate_recommender(loaded, read_log(ROWS)).figures
-    text = path.read_text()
-    path.write_text(text + "u,a,99\n")
-    with pytest.raises(DataError, match="has changed"):
-        evaluate_recommender(loaded)
-    path.write_text(text.replace(",5\n", ",7\n"))  # only a time, which a split may depend on
-    with pytest.raises(DataError, match="has changed"):
-        evaluate_recommender(loaded)
-    path.unlink()
-    with pytest.raises(DataError, match=r"log\.csv"):
-        evaluate_recommender(loaded)
-
-
 def test_a_kept_log_needs_no_file(path, tmp_path):
     model = SkipMarkov(split="time", share=0.2, threads=1, with_users=True).fit(path)
     expected = evaluate_recommender(model, read_log(ROWS))
@@ -210,11 +193,6 @@ def test_a_kept_log_needs_no_file(path, tmp_path):
     path.unlink()
     found = evaluate_recommender(unhot.load(tmp_path / "m"))
     assert (found.figures, found.cases) == (expected.figures, expected.cases)
-
-
-def test_a_log_from_python_must_be_given(model):
-    with pytest.raises(DataError, match="give the log"):
-        evaluate_recommender(model)
 
 
 def test_prefixes(model, tmp_path):
