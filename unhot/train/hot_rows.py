@@ -22,7 +22,7 @@ from unhot.types import Floats
 
 HOT_ROWS = 256  # hot rows, at most: copies of both matrices stay in the second-level cache
 HOT_SHARE = 64  # at most one row in 64 is hot, so that a small vocabulary is learned at the full rate
-ON_THEIR_WAY = 512  # updates of a row that not all threads know of
+ON_THEIR_WAY = 128  # updates of a row that not all threads know of, on average
 
 
 def hot_rows(rows: int, threads: int) -> int:
