@@ -263,3 +263,14 @@ def test_edges_are_held_out_but_never_the_last_of_a_node(directed):
     assert ("n0", "leaf") in arcs(left)
     ends = {node for pair in arcs(left) for node in pair}
     assert ends == set(graph.vocabulary.words)
+
+
+def test_an_edge_is_held_out_with_the_edge_back():
+    rng = np.random.default_rng(1)
+    edges = {(f"n{a}", f"n{b}") for a, b in rng.integers(20, size=(200, 2)) if a != b}
+    graph = read_graph([*edges], directed=True)
+    left = arcs(without_edges(graph, 0.3, seed=1))
+    held = arcs(graph).keys() - left.keys()
+    assert int(0.3 * len(arcs(graph))) - len(held) in (0, 1)
+    assert any((b, a) in held for a, b in held)
+    assert not any((b, a) in left for a, b in held)

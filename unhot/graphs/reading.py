@@ -207,21 +207,27 @@ def edges_of(graph: Cells) -> tuple[Ids, Ids]:
 
 
 def without_edges(graph: Cells, share: float, seed: int) -> Cells:
-    """Return a graph without a share of its edges, drawn at random; no node loses its last edge."""
+    """Return a graph without a share of its edges, drawn at random; no node loses its last edge.
+
+    An edge of a directed graph goes together with the edge back, if there is one, which would tell of it.
+    """
     rows, columns = edges_of(graph)
     nodes, wanted = len(graph.vocabulary), int(share * rows.size)
     left = (np.bincount(rows, minlength=nodes) + np.bincount(columns, minlength=nodes)).tolist()
+    there, back = rows.astype(np.int64) * nodes + columns, columns.astype(np.int64) * nodes + rows
+    # in a symmetric graph each edge is listed once
+    double = np.isin(back, there) & (rows != columns)
     kept = np.ones(rows.size, bool)
     for edge in np.random.default_rng(seed).permutation(rows.size).tolist():
-        a, b = int(rows[edge]), int(columns[edge])
-        if wanted and a != b and left[a] > 1 and left[b] > 1:
-            kept[edge], wanted = False, wanted - 1
-            left[a], left[b] = left[a] - 1, left[b] - 1
-    ends = rows[~kept].astype(np.int64), columns[~kept].astype(np.int64)
-    gone = [ends[0] * nodes + ends[1], *([ends[1] * nodes + ends[0]] if graph.is_symmetric() else [])]
-    sizes = np.diff(graph.starts)
-    arcs = np.repeat(np.arange(nodes) * nodes, sizes) + graph.columns
-    stay = ~np.isin(arcs, np.concatenate(gone), assume_unique=True)
+        a, b, number = int(rows[edge]), int(columns[edge]), 1 + int(double[edge])
+        if wanted >= number and a != b and left[a] > number and left[b] > number:
+            if number == 2 and b < a:  # drawn by the edge back
+                continue
+            kept[edge], wanted = False, wanted - number
+            left[a], left[b] = left[a] - number, left[b] - number
+    gone = np.union1d(there[~kept], back[~kept])
+    arcs = np.repeat(np.arange(nodes) * nodes, np.diff(graph.starts)) + graph.columns
+    stay = ~np.isin(arcs, gone, assume_unique=True)
     starts = np.append(0, np.cumsum(stay))[graph.starts]
     return Cells.from_arrays(
         graph.vocabulary, starts, graph.columns[stay], graph.values[stay], graph.settings
