@@ -1,5 +1,6 @@
 """Parquet files of few bytes with huge cells: memory is bounded in every command that reads them."""
 
+import ctypes
 import tracemalloc
 
 import pytest
@@ -40,6 +41,8 @@ def peak():
     """Tells how many bytes Arrow and Python took at most since the test began."""
     before = pa.default_memory_pool()
     pool = pa.proxy_memory_pool(before)
+    # arrays that live longer return their memory to the pool, which must not be gone
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))
     pa.set_memory_pool(pool)
     tracemalloc.start()
     yield lambda: pool.max_memory() + tracemalloc.get_traced_memory()[1]

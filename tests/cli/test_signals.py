@@ -23,9 +23,17 @@ def folder(tmp_path):
     return tmp_path
 
 
-def started(folder, *arguments, **how):
+def started(folder, *arguments, hangup=signal.SIG_DFL, first=lambda: None, **how):
+    """Start a command; what it does with SIGHUP depends on `hangup`, not on who runs the tests."""
+
+    def begin():
+        signal.signal(signal.SIGHUP, hangup)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        first()
+
     command = [sys.executable, "-m", "unhot", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=folder, env={**os.environ, "TMPDIR": str(folder / "tmp")}, **how)
+    environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
+    return subprocess.Popen(command, cwd=folder, env=environment, preexec_fn=begin, **how)
 
 
 def check_saved(folder):
@@ -36,10 +44,8 @@ def check_saved(folder):
 
 
 def test_sigterm_is_ctrl_c_and_an_ignored_signal_stays_ignored(folder):
-    def nohup():
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-    child = started(folder, "train", "text.txt", *LONG, stderr=subprocess.PIPE, text=True, preexec_fn=nohup)
+    nohup = signal.SIG_IGN
+    child = started(folder, "train", "text.txt", *LONG, stderr=subprocess.PIPE, text=True, hangup=nohup)
     with child.stderr:
         while "epoch 3/" not in child.stderr.readline():
             assert child.poll() is None
@@ -59,7 +65,7 @@ def test_a_lost_terminal_saves_the_training(folder):
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), end)
     child = started(
         folder, "train", "text.txt", *LONG, **streams, start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        first=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )  # fmt: skip
     os.close(end)
     shown = b""
