@@ -219,7 +219,8 @@ def without_edges(graph: Cells, share: float, seed: int) -> Cells:
     double = np.isin(back, there) & (rows != columns)
     kept = np.ones(rows.size, bool)
     for edge in np.random.default_rng(seed).permutation(rows.size).tolist():
-        a, b, number = int(rows[edge]), int(columns[edge]), 1 + int(double[edge])
+        a, b = int(rows[edge]), int(columns[edge])
+        number = 1 + int(double[edge])
         if wanted >= number and a != b and left[a] > number and left[b] > number:
             if number == 2 and b < a:  # drawn by the edge back
                 continue

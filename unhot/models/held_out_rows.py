@@ -1,7 +1,7 @@
 """A random sample of a stream of labelled rows, which a classifier does not learn from.
 
 Each row draws a number from 0 to 1. The rows with the smallest numbers are held out: those below `share`, at
-most MOST of them. So any row is as likely to be held out as any other, and what is in memory is bounded.
+most MOST of them, fewer if they are long. So any row is as likely to be held out as any other, and what is in memory is bounded.
 """
 
 import heapq
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 Row = tuple[str, list[str]]  # a text and its labels
 
 FEWEST, MOST = 200, 2000  # rows that are held out; if there would be fewer, none is
+MOST_CHARACTERS = 1 << 24  # of all texts that are held out, and of those that wait
 
 
 class HeldOutRows:
@@ -43,22 +44,30 @@ class HeldOutRows:
             self.sample = []
 
     def _split(self, held: list[tuple[float, int, Row]]) -> Iterator[Row]:
-        """Yield rows, and put others into the heap `held`, if they become at least FEWEST."""
-        waiting: list[Row] = []  # all rows, until FEWEST are held out
+        """Yield rows, and put others into the heap `held`, if they become at least FEWEST.
+
+        Until that is known, rows wait, unless they become too large.
+        """
+        waiting: list[Row] | None = []
+        waited = kept = 0  # characters
         for number, row in enumerate(self._rows):
-            drawn, enough = self._random.random(), len(held) >= FEWEST
+            drawn = self._random.random()
+            others = [row] if drawn >= self._share else []
             if drawn < self._share:
                 heapq.heappush(held, (-drawn, number, row))
-            if not enough:
-                waiting.append(row)
-                if len(held) == FEWEST:
-                    there = {number for _, number, _ in held}
-                    yield from (row for number, row in enumerate(waiting) if number not in there)
-                    waiting = []
-            elif drawn >= self._share:
-                yield row
-            elif len(held) > MOST:
-                yield heapq.heappop(held)[2]
-        if len(held) < FEWEST:
+                kept += len(row[0])
+            while len(held) > MOST or kept > MOST_CHARACTERS:
+                others.append(heapq.heappop(held)[2])
+                kept -= len(others[-1][0])
+            if waiting is None:
+                yield from others
+                continue
+            waiting.append(row)
+            waited += len(row[0])
+            if len(held) == FEWEST or waited > MOST_CHARACTERS:
+                there = {number for _, number, _ in held}
+                yield from (row for number, row in enumerate(waiting) if number not in there)
+                waiting = None
+        if waiting is not None:
             held.clear()
             yield from waiting
