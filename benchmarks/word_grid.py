@@ -49,7 +49,7 @@ GENSIMS = {
 }
 GENSIMS_NAMES = {"lr": "alpha", "threads": "workers"}
 NOTES = """\
-Analogies in percent / WordSim-353 / SimLex-999: the mean over the seeds ± its standard error. Settings that
+Analogies in percent / WordSim-353 / SimLex-999: the mean over the seeds +- its standard error. Settings that
 are not named are the defaults.
 """
 
@@ -183,7 +183,7 @@ def scores(rows: Sequence[Row]) -> str:
         found = [float(row[test]) for row in rows if row[test]]
         if found:
             error = statistics.stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
-            parts.append(f"{statistics.fmean(found):.1f} ± {error:.1f}")
+            parts.append(f"{statistics.fmean(found):.1f} +- {error:.1f}")
     if failed:
         parts.append(f"{failed} failed")
     return " / ".join(parts) or "-"

@@ -20,8 +20,8 @@ def test_a_grid_of_two_values_beside_gensim(tmp_path, monkeypatch, capsys):
         word_grid.main()
     page = (tmp_path / "word-grid.md").read_text()
     assert "## text, 1,200 words, epochs 1, dim 8" in page
-    assert "| skipgram | 10.0 ± 0.3 | 4 failed |" in page  # twice the seeds 1 and 2
-    assert "| skipgram, gensim | 10.0 ± 0.5 | 2 failed |" in page
+    assert "| skipgram | 10.0 +- 0.3 | 4 failed |" in page  # twice the seeds 1 and 2
+    assert "| skipgram, gensim | 10.0 +- 0.5 | 2 failed |" in page
 
 
 def answer(name, job):

@@ -104,7 +104,13 @@ def test_networkx_graphs():
     graph = read_graph(Graph([(1, 2), (2, 3, 0.5)]))
     assert arcs(graph) == {**both([("1", "2")]), **both([("2", "3")], 0.5)}
     assert graph.vocabulary.words == ["2", "1", "3", "alone"]
-    assert len(read_graph(Graph([(1, 2)], directed=True))) == 1
+    assert len(read_graph(Graph([(1, 2)], directed=True), directed=True)) == 1
+    for directed in (False, True):
+        with pytest.raises(DataError, match=f"give directed={not directed}"):
+            read_graph(Graph([(1, 2)], directed=not directed), directed=directed)
+    notes = []
+    assert arcs(read_graph(Graph([(1, 2), (2, 3, 0)]), note=notes.append)) == both([("1", "2")])
+    assert notes == ["edges whose weight is not above zero, which were left out: 1"]
     with pytest.raises(DataError, match="two nodes are called '1'"):
         read_graph(Graph([(1, "1"), (1, 2)]))
     with pytest.raises(DataError, match="weight that is not a number"):

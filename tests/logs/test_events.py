@@ -580,3 +580,12 @@ def test_a_row_of_a_session_needs_no_user(tmp_path):
     assert events.users.tolist() == [-1, 0, -1]
     assert events.report.bad == 0
     assert read_events(tmp_path / "log.csv").report.bad == 2  # without sessions, a row needs its user
+
+
+def test_dates_written_as_whole_numbers():
+    rows = [("u", "a", 20231231), ("u", "b", 20240115), ("u", "c", 20240301)]
+    found = read_events(rows, LogReading()).times
+    assert np.diff(found).tolist() == [15 * DAY, 46 * DAY]
+    assert found[0] == datetime(2023, 12, 31, tzinfo=UTC).timestamp()
+    no_dates = read_events([("u", "b", 20241340), ("u", "a", 20240101)], LogReading())
+    assert no_dates.times.tolist() == [20241340, 20240101]

@@ -440,6 +440,7 @@ def test_anything_like_a_list_is_a_history():
         series.cast(polars.Categorical),
     ):
         assert items(model.recommend(history)) == ["c"]
+        assert items(model.recommend(each for each in history)) == ["c"]
         assert items(model.recommend([], filter=history)) == ["a", "b"]
         assert [*map(items, model.recommend_many([history, ["c"]]))] == [["c"], ["a", "b"]]
         sessions = make("popularity", format="sessions").fit([history, ["b", "c"]])

@@ -174,6 +174,9 @@ def test_texts_are_checked(fitted):
     for wrong in (3, 0, None, b""):
         with pytest.raises(DataError, match="give strings"):
             fitted.predict(["a", wrong])
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(DataError, match="give the column of its texts"):
+        fitted.predict(pandas.DataFrame({"text": ["a", "b"]}))
 
 
 def test_scikit_learn_is_not_imported():

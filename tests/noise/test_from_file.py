@@ -58,7 +58,7 @@ def test_lines_without_a_weight_are_named(tmp_path, field):
 def test_files_that_are_none(tmp_path, monkeypatch):
     with pytest.raises(FormatError, match="holds no weights"):
         weights_of(tmp_path, b"\n\r\n")
-    with pytest.raises(FormatError, match="line 1: ''"):
+    with pytest.raises(FormatError, match="line 1: the last field must be a weight"):
         weights_of(tmp_path, b"   \n1\n")
     with pytest.raises(DataError, match="cannot be read: No such file"):
         file_weights(tmp_path / "nothing.csv")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -154,6 +156,13 @@ def test_words_must_be_strings() -> None:
     with pytest.raises(DataError, match=told):
         store.add_vectors(["new", 1], np.ones((2, 4)))
     assert len(store) == 20
+
+
+def test_bytes_are_no_rows() -> None:
+    store: Any = random_store()
+    for ask in (store.__getitem__, store.most_similar, store.most_similar_cosmul):
+        with pytest.raises(DataError, match="is of type bytes: words are strings"):
+            ask(b"\1\2")
 
 
 def test_a_mapped_file_is_not_changed(tmp_path) -> None:

@@ -92,7 +92,7 @@ def read_graph(
     if hasattr(source, "tocoo"):
         return _of_matrix(source.tocoo(), directed)
     if hasattr(source, "is_directed") and hasattr(source, "edges"):
-        return _of_networkx(source)
+        return _of_networkx(source, directed, note)
     if isinstance(source, np.ndarray):
         source = _rows_of(source)
     how = LogReading(
@@ -145,7 +145,13 @@ def _rows_of(edges: np.ndarray) -> list[list[Any]]:
     return rows
 
 
-def _of_networkx(graph: Any) -> Cells:
+def _of_networkx(graph: Any, directed: bool, note: Callable[[str], None]) -> Cells:
+    if graph.is_directed() != directed:
+        kinds = ("an undirected graph", "a directed graph")
+        raise DataError(
+            f"{kinds[graph.is_directed()]} of networkx with directed={directed}: give directed="
+            f"{graph.is_directed()}, or {'to_directed()' if directed else 'to_undirected()'} of the graph"
+        )
     index = {node: number for number, node in enumerate(graph.nodes())}
     words = [*map(str, index)]
     if len({*words}) < len(words):
@@ -157,7 +163,10 @@ def _of_networkx(graph: Any) -> Cells:
         weights = np.array([row[2] for row in rows], np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"an edge has a weight that is not a number: {error}") from None
-    return graph_of(words, ends[:, 0], ends[:, 1], weights, directed=graph.is_directed())
+    good = (weights > 0) & np.isfinite(weights)
+    if not good.all():
+        note(f"edges whose weight is not above zero, which were left out: {np.count_nonzero(~good):,}")
+    return graph_of(words, ends[good, 0], ends[good, 1], weights[good], directed=directed)
 
 
 def graph_of(words: Sequence[str], sources: Any, targets: Any, weights: Any, *, directed: bool) -> Cells:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -81,6 +81,8 @@ class Recommender:
 
         Raise a `DataError` if the model knows neither the user nor any item of the history.
         """
+        if isinstance(who, Iterator):  # it is read twice
+            who = [*who]
         self.history_of(who)
         return self.recommend_many([who], k, exclude_seen=exclude_seen, filter=filter)[0]
 

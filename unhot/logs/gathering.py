@@ -32,6 +32,7 @@ from unhot.logs.log_report import (
 from unhot.types import Bytes, Doubles, Floats, Ids, Starts
 from unhot.vocab.vocabulary import decode_words
 
+DATES = (19_000_101, 21_001_231)  # a median of times between these is a date, year, month and day
 UNITS = (1e11, 1e14, 1e17)  # medians of times above these are in milli-, micro-, nanoseconds
 WORDS, ARENA = 1 << 12, 1 << 16  # of a new table
 WORDED = {"user": NO_USER, "item": NO_ITEM, "session": NO_SESSION, **dict.fromkeys(MARKS, FINE)}
@@ -39,6 +40,19 @@ BOOKED, REJECTED = 1, 2
 NO = ("0", "0.0", "f", "false", "n", "no", "nan", "none", "null", "-")  # words that say that nothing was
 CODES = {**WORDED, "time": TIME, "weight": WEIGHT}
 KINDS = {**dict.fromkeys(WORDED, np.int32), "time": np.float64, "weight": np.float32}
+
+
+def _in_seconds(times: Doubles) -> Doubles:
+    """Return times in seconds: numbers may be in smaller units, or dates such as 20240115."""
+    middle = np.median(times[:: 1 + times.size // 100_000])
+    if DATES[0] <= middle <= DATES[1] and (times % 1 == 0).all():
+        years, rest = np.divmod(times.astype(np.int64), 10_000)
+        months, days = np.divmod(rest, 100)
+        if ((months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)).all():
+            first = (years - 1970).astype("datetime64[Y]") + (months - 1).astype("timedelta64[M]")
+            seconds = (first + (days - 1).astype("timedelta64[D]")).astype("datetime64[s]")
+            return np.asarray(seconds.astype(np.int64), np.float64)
+    return np.asarray(times / 1000.0 ** sum(middle > unit for unit in UNITS))
 
 
 class Events(NamedTuple):
@@ -166,8 +180,7 @@ class Gathered:
         }
         users, times = columns["user"], columns["time"]
         if times.size:
-            middle = np.median(times[:: 1 + times.size // 100_000])
-            times /= 1000.0 ** sum(middle > unit for unit in UNITS)
+            times = _in_seconds(times)
         sides = {
             name: {item: values for item, values in known.items() if values}
             for name, known in self._sides.items()

@@ -170,6 +170,8 @@ def _texts(texts: Any) -> list[str]:
     """Return texts as a list; raise a `DataError` if they are not strings."""
     if isinstance(texts, str):
         raise DataError("texts: one string was given; give a list of texts")
+    if hasattr(texts, "columns"):
+        raise DataError("texts: a data frame was given; give the column of its texts, such as frame['text']")
     found = list(texts)
     for wrong in (text for text in found if not isinstance(text, str)):
         raise DataError(f"texts: {wrong!r:.80} is of type {type(wrong).__name__}: give strings")

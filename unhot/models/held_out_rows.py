@@ -1,7 +1,8 @@
 """A random sample of a stream of labelled rows, which a classifier does not learn from.
 
 Each row draws a number from 0 to 1. The rows with the smallest numbers are held out: those below `share`, at
-most MOST of them, fewer if they are long. So any row is as likely to be held out as any other, and what is in memory is bounded.
+most MOST of them, fewer if they are long. So any row is as likely to be held out as any other, and what is in
+memory is bounded.
 """
 
 import heapq

@@ -66,10 +66,8 @@ def _weight(path: str | Path, number: int, field: bytes) -> float:
     except ValueError:
         weight = -1.0
     if not 0 <= weight < math.inf:
-        shown = field[:40].decode("utf-8", "replace")
-        raise FormatError(
-            f"{path}, line {number}: {shown!r}: the last field must be a weight, a finite number >= 0"
-        )
+        # a saved model may name any file, so what is in it is not shown
+        raise FormatError(f"{path}, line {number}: the last field must be a weight, a finite number >= 0")
     return weight
 
 

@@ -129,10 +129,9 @@ def read_codes(path: str | Path) -> list[str]:
     """Read the codes of a CSV file, for `from_codes`."""
     values = _last_fields(Path(path))
     if b"".join(values).translate(None, b"01"):
-        line, value = next((i, value) for i, value in enumerate(values) if value.translate(None, b"01"))
+        line = next(i for i, value in enumerate(values) if value.translate(None, b"01"))
         raise FormatError(
-            f"{path}: line {line + 1}: {_show(value)} is not a code: "
-            "the last field must be made of 0s (left) and 1s (right)"
+            f"{path}: line {line + 1}: not a code: the last field must be made of 0s (left) and 1s (right)"
         )
     return [value.decode() for value in values]
 
@@ -144,14 +143,9 @@ def read_classes(path: str | Path) -> Counts:
     for i, value in enumerate(values):
         if not whole.fullmatch(value):
             raise FormatError(
-                f"{path}: line {i + 1}: {_show(value)} is not a class: "
-                "the last field must be a whole number of up to 18 digits"
+                f"{path}: line {i + 1}: not a class: the last field must be a whole number of up to 18 digits"
             )
     return np.fromiter(map(int, values), np.int64, len(values))
-
-
-def _show(value: bytes) -> str:
-    return repr(value[:80].decode("utf-8", "backslashreplace"))
 
 
 def _last_fields(path: Path) -> list[bytes]:

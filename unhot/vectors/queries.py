@@ -48,7 +48,16 @@ def listed(queries: Query | Sequence[Query] | None) -> list[Any]:
         or _is_pair(queries)
     ):
         return [queries]
+    refuse_bytes(queries)
     return list(queries)
+
+
+def refuse_bytes(queries: object) -> None:
+    """Raise a `DataError` for bytes, whose numbers would be taken for rows."""
+    if isinstance(queries, bytes | bytearray):
+        raise DataError(
+            f"{queries!r:.80} is of type {type(queries).__name__}: words are strings, as in 'the'"
+        )
 
 
 def _is_pair(queries: object) -> bool:

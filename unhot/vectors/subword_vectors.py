@@ -28,7 +28,7 @@ from unhot.vectors.formats.fasttext import FastTextFile, RowBlocks, new_file, re
 from unhot.vectors.formats.floret import read_floret, write_floret
 from unhot.vectors.formats.model_folder import as_rows, as_table, has_ngrams, write_rows
 from unhot.vectors.formats.table import Options, Table, checked_counts, without_repeats
-from unhot.vectors.queries import Key
+from unhot.vectors.queries import Key, refuse_bytes
 from unhot.vectors.store import KEEPING, Vectors
 from unhot.vectors.subword_rows import Piece, SubwordRows
 from unhot.vocab.subwords import Subwords
@@ -180,6 +180,7 @@ class SubwordVectors(Vectors):
         return row if row is not None and row < len(self.rows.word_rows) else None
 
     def _several(self, keys: Sequence[Key]) -> Floats:
+        refuse_bytes(keys)
         if self._composed or len(keys) * ONE_BY_ONE > len(self):
             return super()._several(keys)
         vectors = np.array([self.get_vector(key) for key in keys], np.float32)

@@ -11,7 +11,7 @@ from unhot.errors import ConfigError, DataError
 from unhot.index.lengths import norms, unit
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats.table import checked_counts
-from unhot.vectors.queries import KEYS, Key
+from unhot.vectors.queries import KEYS, Key, refuse_bytes
 from unhot.vectors.spelling import similar_spellings
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import UnknownWord
@@ -253,6 +253,7 @@ class WordRows(KeyedWords):
 
     def _several(self, keys: Sequence[Key]) -> Floats:
         """Return the vectors of several words [keys, dim]."""
+        refuse_bytes(keys)
         rows = [self._find(key) for key in keys]
         if None in rows:
             return np.array([self.get_vector(key) for key in keys], np.float32)
