@@ -141,8 +141,9 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
                     "info describes it, unhot train learns from it (--model glove or svd), and in Python "
                     "unhot.vectors.sparse_vectors.SparseVectors.load(PATH) finds neighbours"
                 )
-            there = (path / CURRENT).exists()
-            why = f"byte 0 of {path / CURRENT} does not name a version" if there else f"it has no {CURRENT}"
+            why = f"it has no {CURRENT} (byte 0)"
+            if (path / CURRENT).exists():
+                why = f"byte 0 of {path / CURRENT} does not name a version"
             raise FormatError(f"{path}: this is not an unhot model: {why}; give the folder of a saved model")
         try:
             return _load_version(path / live, verify)
