@@ -1,10 +1,12 @@
 """Parquet files of few bytes with huge cells: memory is bounded in every command that reads them."""
 
 import ctypes
+import functools
 import tracemalloc
 
 import pytest
 from commands import run
+from grids import crossed
 
 import unhot
 from unhot.errors import FormatError
@@ -24,11 +26,11 @@ def strings(kind):
     return cells if kind == "dictionary" else cells.dictionary_decode()
 
 
-@pytest.fixture(scope="module", params=["dictionary", "string"])
-def bomb(request, tmp_path_factory):
+@functools.cache
+def bomb(kind, folder):
     """A small file; its schema says that cells come from a dictionary, or that they are strings."""
-    path = tmp_path_factory.mktemp(request.param) / "bomb.parquet"
-    text = strings(request.param)
+    path = folder / f"{kind}.parquet"
+    text = strings(kind)
     labels, items = ["x", "y", "x"] + ["y"] * ROWS, ["i", "j", "k"] * (len(text) // 3)
     facts = {"label": labels, "user": ["u"] * len(text), "item": items}
     pq.write_table(pa.table({"text": text, **facts}), path, compression="zstd")
@@ -69,14 +71,16 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_memory_is_bounded(name, bomb, peak, tmp_path):
+@pytest.mark.parametrize(("name", "kind"), crossed(list(COMMANDS), ["dictionary", "string"]))
+def test_memory_is_bounded(name, kind, request, tmp_path, tmp_path_factory):
+    file = bomb(kind, tmp_path_factory.getbasetemp())
+    peak = request.getfixturevalue("peak")  # from here on
     lines = ["__label__x a b", "__label__y b a"] * 10
     if "classifier" in COMMANDS[name]:
         unhot.Classifier(dim=8, threads=1, epochs=1).fit(lines).save(tmp_path / "classifier")
     if "lm" in COMMANDS[name][2:]:
         unhot.NGramModel(order=2, smoothing="add_k").fit(["a b", "b a"]).save(tmp_path / "lm")
-    done = run(*(bomb if word == "bomb" else word for word in COMMANDS[name]), cwd=tmp_path)
+    done = run(*(file if word == "bomb" else word for word in COMMANDS[name]), cwd=tmp_path)
     assert peak() < BOUND
     assert done.returncode == 0, done.stderr
 
