@@ -25,8 +25,8 @@ def test_exchange_adds_what_threads_learn():
     # 6 and 4 rows, 2 threads with 2 hot rows and 1: each has its own, then the last ones
     hot = HotRows(params, Sizes(6, 4, Biases(), HotSizes(2, 1), 0, 2))
     assert [tuple(place) for place in hot.places] == [
-        (2, 6, 1, 4, LANES, 6, 64),
-        (2, 10, 1, 6, 3 * LANES, 6, 64),
+        (2, 6, 1, 4, LANES, 6, 128),
+        (2, 10, 1, 6, 3 * LANES, 6, 128),
     ]
     hot.refresh()
     np.testing.assert_array_equal(params.out_vectors[4:], 1.0)
@@ -51,9 +51,9 @@ def test_exchange_adds_what_threads_learn():
 
 def test_few_updates_are_on_their_way():
     assert exchange_interval(1) == 0
-    assert [exchange_interval(threads) for threads in (2, 3, 8, 32, 1000)] == [64, 32, 16, 4, 1]
-    for threads in range(2, 129):
-        assert threads * exchange_interval(threads) <= ON_THEIR_WAY
+    assert [exchange_interval(threads) for threads in (2, 3, 8, 32, 1000)] == [128, 64, 16, 4, 1]
+    for threads in range(2, 130):
+        assert (threads - 1) * exchange_interval(threads) <= ON_THEIR_WAY
 
 
 def test_room_for_copies_changes_no_start():

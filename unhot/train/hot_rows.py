@@ -6,8 +6,8 @@ with more than one thread, each thread has a copy of the first rows of each matr
 the most frequent). The copies lie behind the matrix.
 
 A thread passes on all that it has learned, often (kernels/exchange.py). Until then the others learn from an
-older row. So the number of examples between two exchanges falls with the number of threads: on average, at
-most `ON_THEIR_WAY` updates of a row have not reached all threads yet. With 2, 8 and 32 threads vectors are as
+older row. So the number of examples between two exchanges falls with the number of threads: on average, a
+copy lacks at most `ON_THEIR_WAY` updates by other threads. With 2, 8 and 32 threads vectors are as
 good as with one (docs/results/threads.md). If a thread passed on only its share of the change, 1 / threads,
 frequent words would learn the more slowly, the more threads there are; if it passed on everything after a
 whole chunk, eight threads would diverge.
@@ -22,7 +22,7 @@ from unhot.types import Floats
 
 HOT_ROWS = 256  # hot rows, at most: copies of both matrices stay in the second-level cache
 HOT_SHARE = 64  # at most one row in 64 is hot, so that a small vocabulary is learned at the full rate
-ON_THEIR_WAY = 128  # updates of a row that not all threads know of, on average
+ON_THEIR_WAY = 128  # updates by other threads that a thread's copy of a row lacks, on average
 
 
 def hot_rows(rows: int, threads: int) -> int:
@@ -32,7 +32,7 @@ def hot_rows(rows: int, threads: int) -> int:
 
 def exchange_interval(threads: int) -> int:
     """Return the number of examples from one exchange of a thread to the next, a power of two."""
-    return 1 << max(ON_THEIR_WAY // threads, 1).bit_length() - 1 if threads > 1 else 0
+    return 1 << max(ON_THEIR_WAY // (threads - 1), 1).bit_length() - 1 if threads > 1 else 0
 
 
 class HotRows:
