@@ -61,6 +61,13 @@ def test_output_is_fasttexts(case, monkeypatch):
     assert_printed_alike(out.decode(), case["stdout"])
 
 
+def test_no_number_is_left_as_it_was_in_memory(monkeypatch):
+    """New memory may hold anything, such as infinity, which a product would warn about."""
+    case = next(case for case in CASES if case["arguments"][:2] == ["test", "fasttext_sup_hs.bin"])
+    monkeypatch.setattr(np, "empty_like", lambda array: np.full_like(array, np.inf))
+    test_output_is_fasttexts(case, monkeypatch)
+
+
 def test_alike_means_something():
     assert_printed_alike("cat 0.12345 \n", "cat 0.12346 \n")
     for other in (

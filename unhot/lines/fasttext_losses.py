@@ -45,7 +45,7 @@ class FastTextScorer:
             from unhot.tree.huffman import word2vec_tree  # loads the compiler, which takes a while
 
             self._paths, joins = word2vec_tree(counts)
-            self._output = np.empty_like(output)
+            self._output = np.zeros_like(output)  # one row is no join
             self._output[joins] = output[: joins.size]  # in the file, row i belongs to the i-th join
         zeros = np.zeros(len(output), np.float32)
         self.plain = PlainScores(output, zeros, True) if loss == "softmax" else None
