@@ -453,3 +453,16 @@ def test_rows_that_are_left_out_are_told_also_with_q(options, tmp_path):
     said = run("recommend", command, "log.csv", *rest, "-q", cwd=tmp_path).stderr
     assert "24 of 32 rows are bad and were left out" in said
     assert "saved to" not in said
+
+
+def test_quiet_commands_say_only_what_was_lost(tmp_path):
+    """Which columns and which form of edges were recognized is no warning."""
+    (tmp_path / "log.csv").write_text("user,item,time\nu,a,1\nu,b,2\nv,a,3\nv,,4\n")
+    (tmp_path / "edges").write_text("# edges\na b 1\nb c 1\nc a 2\na d nan\n")
+    log = run("recommend", "train", "log.csv", "-o", "m", "--model", "popularity", "-q", cwd=tmp_path)
+    graph = run("graph", "train", "edges", "-o", "g", "--dim", 8, "--epochs", 1, "-q", cwd=tmp_path)
+    for done in (log, graph):
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.startswith("1 of ")
+        assert "columns: " not in done.stderr
+        assert "edge list" not in done.stderr

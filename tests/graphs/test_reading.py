@@ -147,7 +147,7 @@ def test_what_is_no_graph(tmp_path, text, match):
 def test_bad_lines_are_counted(tmp_path):
     (tmp_path / "e").write_text("a b\nb\nb c d\nb c\n")
     said = []
-    graph = read_graph(tmp_path / "e", format="edges", note=said.append)
+    graph = read_graph(tmp_path / "e", format="edges", tell=said.append, note=said.append)
     assert arcs(graph) == both([("a", "b"), ("b", "c")])
     assert any("line 2" in line for line in said)
     with pytest.raises(DataError, match="line 2"):
@@ -158,7 +158,7 @@ def said_of(tmp_path, name, text, **settings):
     """Return the arcs of a file, and what is said of it."""
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     said = []
-    graph = read_graph(tmp_path / name, note=said.append, **settings)
+    graph = read_graph(tmp_path / name, tell=said.append, note=said.append, **settings)
     return arcs(graph), "\n".join(said)
 
 

@@ -29,23 +29,12 @@ from unhot.types import Counts, Doubles, Ids
 # names of columns; what reads logs calls the two ends of an edge user and item
 COLUMNS = {
     "user": (
-        *(
-            "source",
-            "src",
-            "from",
-            "node1",
-            "user",
-            "fromnodeid",
-            "sourceid",
-            "sourcenode",
-            "fromid",
-            "fromnode",
-        ),
-        *("nodeid1", "id1", "startid", "user1", "userid1"),
+        *("source", "src", "from", "node1", "user", "fromnodeid", "sourceid", "sourcenode", "fromid"),
+        *("fromnode", "nodeid1", "id1", "startid", "user1", "userid1"),
     ),
     "item": (
-        *("target", "dst", "to", "node2", "item", "tonodeid", "targetid", "targetnode", "toid", "tonode"),
-        *("nodeid2", "id2", "endid", "user2", "userid2"),
+        *("target", "dst", "to", "node2", "item", "tonodeid", "targetid", "targetnode", "toid"),
+        *("tonode", "nodeid2", "id2", "endid", "user2", "userid2"),
     ),
     "weight": ("weight", "value", "count"),
 }
@@ -65,6 +54,7 @@ def read_graph(
     force: bool = False,
     threads: int = 2,
     progress: Callable[[int, int | None], None] | None = None,
+    tell: Callable[[str], None] = lambda line: None,
     note: Callable[[str], None] = lambda line: None,
 ) -> Cells:
     """Return a graph as cells.
@@ -80,6 +70,8 @@ def read_graph(
                on, in text without a header; None: the usual names, or the first columns; the weight may be
                "none": all edges have the weight 1
     strict     raise a `DataError` at the first bad row instead of counting bad rows
+    tell       called with lines about what was recognized
+    note       called with lines about what was left out
 
     >>> graph = read_graph([("a", "b"), ("b", "a"), ("b", "c")])
     >>> graph.vocabulary.words, graph.vocabulary.counts.tolist(), graph.columns.tolist()
@@ -108,6 +100,8 @@ def read_graph(
         edges=True,
     )
     events = read_events(source, how, threads=threads, progress=progress)
+    for line in events.report.recognized():
+        tell(line)
     for line in events.report.lines():
         note(line)
     # cells may have spaces around them: "a, b"

@@ -94,8 +94,13 @@ def read_log(
             type_words=events.type_words,
         ),
         directory,
-        [*_columns_said(events, sides), *events.report.lines()],
-        HowRead(settings | _taken_columns(events), events.seen, in_order or not events.seen),
+        events.report.lines(),
+        HowRead(
+            settings | _taken_columns(events),
+            events.seen,
+            in_order or not events.seen,
+            _columns_line(events, sides),
+        ),
     )
 
 
@@ -104,15 +109,15 @@ def _taken_columns(events: Events) -> dict[str, str | None]:
     return {role: events.columns.get(role) if events.seen else None for role in ROLES}
 
 
-def _columns_said(events: Events, sides: Mapping[str, Any]) -> list[str]:
-    """Return a line about the columns: what each was taken for; nothing if lines are sessions."""
+def _columns_line(events: Events, sides: Mapping[str, Any]) -> str:
+    """Return a line about the columns: what each was taken for; empty if lines are sessions."""
     if not events.seen:
-        return []
+        return ""
     taken = ", ".join(f"{role} = {name}" for role, name in events.columns.items())
     used = {*events.columns.values(), *sides}
     others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
     times = "" if events.times.size else "; no times: the order of the rows counts"
-    return [f"columns: {taken}{times}" + (f"; not used: {others}" if others else "")]
+    return f"columns: {taken}{times}" + (f"; not used: {others}" if others else "")
 
 
 def _taken(numbers: Any, places: Any) -> Any:

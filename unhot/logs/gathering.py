@@ -72,9 +72,8 @@ class Events(NamedTuple):
     types: Ids  # [events] types of users, -1: none; empty if there are none
     type_words: list[str]
     columns: dict[str, str]  # role -> name of the columns that were taken
-    seen: list[
-        str
-    ]  # the names of all columns; empty if lines are sessions, which have an order by themselves
+    # the names of all columns; empty if lines are sessions, which have an order by themselves
+    seen: list[str]
 
 
 class LogChunk(NamedTuple):
@@ -169,10 +168,11 @@ class Gathered:
     def events(self, where: str) -> Events:
         """Return all events; raise a `DataError` if there are none."""
         if not self.report.kept:
-            trouble = "; ".join(line.strip() for line in self.report.lines()) or "there are no rows"
+            told = [*self.report.recognized(), *self.report.lines()] or ["there are no rows"]
+            least = "" if self.how.min_rating is None else " and min_rating"
             raise DataError(
-                f"{where}: no row is left: {trouble}; check the format ({self.how.format or 'not given'}), "
-                "the columns and min_rating"
+                f"{where}: no row is left: {'; '.join(map(str.strip, told))}; check the format "
+                f"({self.how.format or 'not given'}) and the columns{least}"
             )
         columns = {
             role: np.concatenate([np.empty(0, kind), *self._lists.pop(role, ())])

@@ -51,6 +51,7 @@ class HowRead(NamedTuple):
     settings: Mapping[str, Any] = {}  # of `read_log`, with the columns that were taken; empty: not known
     seen: Sequence[str] = ()  # the names of all columns; empty if lines are sessions
     ordered: bool = False  # without times, events are in order of time: lines of sessions, or if it was said
+    columns: str = ""  # for people: what each column was taken for
 
     @property
     def sessions(self) -> bool:
@@ -60,12 +61,11 @@ class HowRead(NamedTuple):
     @classmethod
     def of_json(cls, found: Any, damaged: str) -> HowRead:
         """Make it of what was saved (None: nothing was); raise a `FormatError` if it has another form."""
-        how = (
-            cls(**found) if isinstance(found, dict) and found.keys() == cls._field_defaults.keys() else cls()
-        )
+        known = isinstance(found, dict) and found.keys() <= cls._field_defaults.keys()
+        how = cls(**found) if known else cls()
         names = [*how.seen] if isinstance(how.seen, (list, tuple)) else [None]
-        fits = isinstance(how.settings, dict) and all(isinstance(name, str) for name in names)
-        if not fits or (found is not None and how._asdict() != found):
+        fits = isinstance(how.settings, dict) and all(isinstance(name, str) for name in (*names, how.columns))
+        if not fits or not (known or found is None):
             raise FormatError(damaged)
         return how
 

@@ -34,11 +34,12 @@ class LogReport:
     lone: set[str] = field(default_factory=set)  # nodes of adjacency lists in whose lines are no neighbors
 
     def lines(self) -> list[str]:
-        """Return lines for people: how edges are listed, and which rows were left out."""
-        comments = f"comments, lines that start with # or %: {self.comments:,}"
+        """Return lines about rows that were left out, for people; an empty list if there are none."""
         low = f"{self.low:,} of {self.rows:,} rows are below min_rating and were left out"
         bad = f"{self.bad:,} of {self.rows:,} rows are bad and were left out, for example:"
-        said = self.forms + [comments] * (self.comments > 0)
-        return (
-            said + [low] * (self.low > 0) + [bad] * (self.bad > 0) + [f"  {each}" for each in self.examples]
-        )
+        return [low] * (self.low > 0) + [bad] * (self.bad > 0) + [f"  {each}" for each in self.examples]
+
+    def recognized(self) -> list[str]:
+        """Return lines about how files list edges, and about their comments, for people."""
+        comments = f"comments, lines that start with # or %: {self.comments:,}"
+        return self.forms + [comments] * (self.comments > 0)

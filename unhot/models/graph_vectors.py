@@ -88,6 +88,7 @@ class GraphVectors(WalkModel):
             force=force,
             threads=self.threads,
             progress=tells.reading,
+            tell=tells.say,
             note=tells.warn,
         )
 

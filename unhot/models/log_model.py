@@ -147,6 +147,8 @@ class LogModel(Recommender, Model[L]):
         how = {name: getattr(self, name) for name in (*READING, *SHAPING)}
         how["side"] = tuple(dict.fromkeys(self.side_columns))
         log = read_log(source, progress=tells.reading, **how | more)
+        if log.how.columns:
+            tells.say(log.how.columns)
         for line in log.facts["report"]:
             tells.warn(line)
         tells.say(
