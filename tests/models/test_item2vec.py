@@ -12,10 +12,9 @@ from unhot.errors import ConfigError
 from unhot.items.histories import histories_of
 from unhot.logs.encoding import read_log
 from unhot.models.item2vec import Item2Vec, user_mark
-from unhot.models.item_vectors import BestVectors
 from unhot.models.load import load_unfinished
 from unhot.train.checkpoint import Checkpoint
-from unhot.vectors.formats.directory import checkpoint_of, is_model
+from unhot.vectors.formats.directory import checkpoint_of, is_model, load_model
 
 SHOP = make_shop(users=250, items=60, tastes=4, markets=1, sessions=4, clicks=6, noise=0.05, seed=3)
 ROWS = [row[:3] for row in shop_rows(SHOP)]
@@ -290,13 +289,23 @@ def test_ctrl_c_while_epochs_are_found_stops_everything(log):
         Item2Vec(**SMALL, epochs=3, split="leave-last-out", refit=True).fit(log, callbacks=[interrupt])
 
 
-def test_a_damaged_best_epoch_is_refused(model):
-    kept = {}
-    best = BestVectors(model.learned, kept)
-    best.keep()
-    assert {name: array.shape for name, array in kept.items()}.keys() == {"in_vectors", "out_vectors"}
-    with pytest.raises(unhot.errors.FormatError):
-        BestVectors(model.learned, {"in_vectors": kept["in_vectors"]})
+def test_a_damaged_best_epoch_is_refused(log, tmp_path):
+    def interrupt(progress):
+        if progress.event == "epoch" and progress.epoch == 2:
+            raise KeyboardInterrupt
+
+    model = Item2Vec(**SMALL, epochs=3, split="leave-last-out").fit(log, callbacks=[interrupt])
+    model.save(tmp_path / "m")
+    saved = load_model(tmp_path / "m")
+    best = [name for name in saved.tensors if name.startswith("best.")]
+    assert sorted(best) == ["best.in_vectors", "best.out_vectors"]
+    whole = {**saved.tensors}
+    for damaged in ({best[0]: whole[best[0]][1:]}, {best[0]: whole[best[0]].astype(np.float64)}):
+        with pytest.raises(unhot.errors.FormatError, match="best epoch of an interrupted training"):
+            Item2Vec.from_saved(saved._replace(tensors=whole | damaged)).resume(log)
+    del whole[best[0]]
+    with pytest.raises(unhot.errors.FormatError, match="best epoch of an interrupted training"):
+        Item2Vec.from_saved(saved._replace(tensors=whole)).resume(log)
 
 
 @pytest.mark.parametrize("how", [{"window": 0, "order": "ignored"}, {"window": 0}, {"window": 400}])

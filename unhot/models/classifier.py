@@ -55,16 +55,15 @@ from unhot.models.ngram_rows import NO_KEYS, word_rows
 from unhot.models.settings import Range
 from unhot.models.starting_point import check_frozen, from_learned, from_vectors, frozen_words
 from unhot.models.text_model import LABELS, TextModel
-from unhot.models.validation import Validation
 from unhot.models.vector_model import VectorModel
 from unhot.models.wiring import Wiring
 from unhot.outputs import LAYERS, Head, OutputLayer, parse_output
 from unhot.tables.labelled import labelled_rows
 from unhot.train.epoch_run import EpochRun
-from unhot.train.good_state import GoodState
 from unhot.train.memory_plan import check_plan
 from unhot.train.params import FirstRows
 from unhot.train.progress import Progress
+from unhot.train.validation import Validation
 from unhot.types import Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
@@ -236,14 +235,12 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
         self.keep(engine.begin(self._starting_point(begins, words, labels, made.rows.keys)))
         if not begins.resumed:
             self.temperature = 1.0
-        if self.validation is None:
-            return engine.run(plan)
-        texts, truth = [text for text, _ in held_out], [names for _, names in held_out]
-        measure = functools.partial(self._measure, texts, truth)
-        validation = Validation(measure, begins.history, self.patience, tells.say)
-        run = engine.run(replace(plan, callbacks=[validation, *plan.callbacks], stop=validation.stops))
-        validation.watch(GoodState(run.arrays))
-        return run
+        if self.validation is not None:
+            texts, truth = [text for text, _ in held_out], [names for _, names in held_out]
+            measure = functools.partial(self._measure, texts, truth)
+            state = {**self.learned.params._asdict(), "seen": self.learned.seen}
+            plan = replace(plan, validation=Validation(measure, self.patience, state))
+        return engine.run(plan)
 
     def _calibrate(self, held_out: list[Row], tells: Tells, progress: Progress) -> None:
         """Fit the temperature when the training is finished."""

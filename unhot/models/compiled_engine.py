@@ -17,11 +17,11 @@ from unhot.models.ngram_rows import NO_KEYS
 from unhot.models.starting_point import StartingPoint
 from unhot.train.chunked_text import ChunkedText
 from unhot.train.epoch_run import Plan
-from unhot.train.good_state import kept_in_memory
 from unhot.train.hogwild import Examples, HogwildRun, Kernel, TrainedState, warm_up
 from unhot.train.hot_rows import hot_rows
 from unhot.train.params import HotSizes, Sizes, check_seen, frozen_rows, padded, without_copies
 from unhot.train.schedule import text_chunks
+from unhot.train.state_copy import kept_in_memory
 from unhot.train.window_examples import WindowExamples
 from unhot.types import Counts
 from unhot.vocab.subsampling import keep_probability

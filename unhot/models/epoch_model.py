@@ -60,5 +60,6 @@ class EpochModel(Model[L]):
             checkpoint=tells.checkpoint,
             save=partial(self.save_checkpoint, tells),
             warn=tells.warn,
+            say=tells.say,
             details={**self.config(), **details, "memory": sum(memory.values())},
         )

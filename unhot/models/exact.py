@@ -22,9 +22,9 @@ from unhot.models.starting_point import StartingPoint
 from unhot.models.text_model import TextModel
 from unhot.train.epoch_run import Plan
 from unhot.train.exact_run import ExactRun, ExactState, check_values, new_squares, step_memory
-from unhot.train.good_state import kept_in_memory
 from unhot.train.history import Position
 from unhot.train.params import without_copies
+from unhot.train.state_copy import kept_in_memory
 
 LR = 0.05  # default learning rate of training on cells, see `unhot.train.exact_run`
 MOST_WORDS = 10_000  # unless max_vocab allows more: every epoch computes a score for each pair of words

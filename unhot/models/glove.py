@@ -51,8 +51,8 @@ from unhot.models.settings import Range
 from unhot.train.glove.blocks import Blocks, arranging_bytes
 from unhot.train.glove.glove_run import GloVeRun, Sides, start_sides, stride_of, warm_up
 from unhot.train.glove.step import BIASES
-from unhot.train.good_state import kept_in_memory
 from unhot.train.memory_plan import check_plan
+from unhot.train.state_copy import kept_in_memory
 from unhot.types import Doubles, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors

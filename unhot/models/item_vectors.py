@@ -36,10 +36,10 @@ from unhot.models.learned_words import LearnedWords
 from unhot.models.log_model import LogModel
 from unhot.models.settings import Range
 from unhot.models.text_model import compile_kernels
-from unhot.models.validation import Validation
 from unhot.models.window_model import WindowModel
 from unhot.outputs import OutputLayer
 from unhot.train.epoch_run import EpochRun, Plan
+from unhot.train.validation import Validation
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
@@ -47,26 +47,6 @@ from unhot.vectors.store import Vectors
 BEST = "best."  # prefix of the names of tensors that only an incomplete training with validation has
 KIN = 3  # items whose mean a new item is
 CASES = 2_000  # questions that are asked after each epoch
-
-
-class BestVectors:
-    """What was learned at the best epoch so far."""
-
-    def __init__(self, learned: LearnedWords, kept: dict[str, Any]) -> None:
-        """Take what is learned, and where to keep a copy; a training that is resumed may have one."""
-        self._arrays, self._kept = learned.tensors(), kept
-        mine, theirs = ({n: (a.shape, a.dtype) for n, a in each.items()} for each in (self._arrays, kept))
-        if kept and mine != theirs:
-            raise FormatError("the best epoch of an interrupted training is damaged: train again")
-
-    def keep(self) -> None:
-        """Copy what is learned now."""
-        self._kept.update({name: array.copy() for name, array in self._arrays.items()})
-
-    def restore(self) -> None:
-        """Go back to the copy."""
-        for name, array in self._kept.items():
-            self._arrays[name][...] = array
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -87,7 +67,6 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        self._watch: Validation | None = None
         self._best: dict[str, Any] = {}  # what was learned at the best epoch of a training with validation
         super().__post_init__()
         self.epochs_found: int | None = None  # on validation, before a refit
@@ -103,18 +82,14 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
         return self.history.stopped or super().complete
 
     def begin(self, data: Any, begins: Begins, tells: Tells) -> EpochRun[Any]:
-        """Make the engine and its run; with a split, the run is watched on validation."""
-        self._watch = None
+        """Make the engine and its run, which keeps the best epoch on validation."""
         run = super().begin(data, begins, tells)
-        if self._watch is not None:
-            self._best = self._best if begins.resumed else {}
-            self._watch.watch(BestVectors(self.learned, self._best), holds_best=bool(self._best))
+        self._best = run.best
         return run
 
     def ended(self) -> None:
         """Clean up after a training; only an interrupted one needs its best epoch again."""
         super().ended()
-        self._watch = None  # it holds the callbacks of the training
         if self.complete:
             self._best = {}
 
@@ -124,10 +99,9 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
         cases = None if self.held_out is None else self.held_out.sample(CASES)
         if cases is None or not cases.ends.size:
             return plan
-        self._watch = Validation(
-            functools.partial(self._measure, cases), begins.history, self.patience, tells.say
-        )
-        return dataclasses.replace(plan, callbacks=[self._watch, *plan.callbacks], stop=self._watch.stops)
+        kept, measure = self._best if begins.resumed else {}, functools.partial(self._measure, cases)
+        validation = Validation(measure, self.patience, self.learned.tensors(), kept)
+        return dataclasses.replace(plan, validation=validation)
 
     def _measure(self, cases: Cases) -> tuple[float, str]:
         """Return minus the NDCG@10 of validation, and the figure in words."""

@@ -25,10 +25,10 @@ from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.model import Training, model
 from unhot.models.settings import Range
 from unhot.models.text_model import TextModel
-from unhot.models.validation import Validation
 from unhot.outputs import parse_output
 from unhot.train.memory_plan import check_plan
 from unhot.train.streams import Streams
+from unhot.train.validation import Validation
 from unhot.types import Ids
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
@@ -37,7 +37,7 @@ from unhot.vocab.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from unhot.nn.language_net import LanguageNet
     from unhot.nn.net_scorer import NetScorer
-    from unhot.train.torch_net import BestNet, NetRun
+    from unhot.train.torch_net import NetRun
 
 NET, BEST = "net.", "best."
 # of a batch: copies of scores and hidden vectors; numbers of a layer that a step keeps, by its width
@@ -146,7 +146,7 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
     def begin(self, data: Corpus, begins: Begins, tells: Tells) -> Training:
         """Make the net, and a training of it."""
         from unhot.train.torch_device import join_group, open_device
-        from unhot.train.torch_net import BestNet, Descent, NetRun
+        from unhot.train.torch_net import Descent, NetRun
 
         words, ids = model_words(data, STREAM_SYMBOLS)
         tokens = _tokens(data, ids)
@@ -167,20 +167,16 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
             weight_decay=self.weight_decay,
             warmup=self.warmup,
             clip=self.clip,
-            minutes=self.minutes,
             autocast=self.autocast,
             threads=self.threads,
         )
-        best = BestNet(net, _under(saved, BEST))
-        validation = None
         if self.validation is not None:
-            validation = Validation(self._measure, begins.history, self.patience, tells.say)
-            plan = dataclasses.replace(plan, callbacks=[validation, *plan.callbacks], stop=validation.stops)
-            validation.watch(best, holds_best=bool(best.tensors))
-        run = NetRun(net, source, how, plan, device)
+            validation = Validation(self._measure, self.patience, net.state_dict(), _under(saved, BEST))
+            plan = dataclasses.replace(plan, validation=validation)
+        run = NetRun(net, source, how, dataclasses.replace(plan, minutes=self.minutes), device)
         if begins.resumed:
             run.resume({name: tensor for name, tensor in saved.items() if not name.startswith(BEST)})
-        self.keep(LearnedNet(vocabulary, vocabulary, net, functools.partial(_resuming, run, best)))
+        self.keep(LearnedNet(vocabulary, vocabulary, net, functools.partial(_resuming, run)))
         return run
 
     def new_net(self, vocabulary: Vocabulary) -> "LanguageNet":
@@ -281,9 +277,9 @@ def _tokens(corpus: Corpus, ids: Ids) -> Ids:
     return np.concatenate(parts)
 
 
-def _resuming(run: "NetRun", best: "BestNet") -> dict[str, Any]:
+def _resuming(run: "NetRun") -> dict[str, Any]:
     """Return what resuming needs beside the parameters: those of the training, and of the best net."""
-    return {**run.tensors(), **{f"{BEST}{name}": tensor for name, tensor in best.tensors.items()}}
+    return {**run.tensors(), **{f"{BEST}{name}": tensor for name, tensor in run.best.items()}}
 
 
 def _under(tensors: Mapping[str, Any], prefix: str) -> dict[str, Any]:

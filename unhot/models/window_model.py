@@ -203,9 +203,8 @@ class WindowModel(EpochModel[LearnedWords], VectorModel[LearnedWords]):
         check_plan(engine.memory, len(inputs), self.dim)
         counted = "corpus_words" if self.unit == "words" else self.unit
         facts = {"vocabulary": len(vocabulary), counted: data.words}
-        plan = self.plan(begins, tells, engine.memory, **facts)
         self.keep(engine.begin(point))
-        return engine.run(plan)
+        return engine.run(self.plan(begins, tells, engine.memory, **facts))
 
     def _starting_point(
         self, start: Vectors | WindowModel, inputs: Vocabulary, targets: Vocabulary, rows: NgramRows | None

@@ -5,6 +5,14 @@ threads; torch_run.py: PyTorch; exact_run.py: matrix products; glove/glove_run.p
 from one queue. The main thread collects the results, calls the callbacks and handles Ctrl-C. A chunk whose
 loss is not a finite number ends the training, and the state goes back to the beginning of the epoch. For a
 checkpoint the threads finish their chunks; they start again when it is written.
+
+    lr = first lr * max(FLOOR, 1 - share)
+
+`share` is how much of the epochs, or of the minutes, has passed: the greater of the two. So a training whose
+time is limited ends with a small rate, however far it came.
+
+With validation, held-out examples are measured after each epoch. The training stops when the last `patience`
+epochs brought nothing better, and ends with the state of the best epoch.
 """
 
 import threading
@@ -20,11 +28,12 @@ import numpy as np
 from unhot.errors import ConfigError, Diverged, FormatError, NothingLearned, UnhotError
 from unhot.threads import working
 from unhot.train.checkpoint import Checkpoint, Timer
-from unhot.train.good_state import GoodState
 from unhot.train.history import History, Position
 from unhot.train.params import all_finite
 from unhot.train.progress import Callback, Progress
 from unhot.train.schedule import Chunk, TextChunk, learning_rate
+from unhot.train.state_copy import StateCopy
+from unhot.train.validation import Validation
 
 NOTHING = (
     "nothing was learned: no word had another word near it in its sentence, after rare words were dropped "
@@ -46,8 +55,10 @@ class Plan:
     checkpoint: Checkpoint | None = None
     save: Callable[[], None] = lambda: None  # writes a checkpoint
     warn: Callable[[str], None] = lambda line: None  # reports a checkpoint that failed
+    say: Callable[[str], None] = lambda line: None  # reports what goes on
     details: dict[str, Any] = field(default_factory=dict)  # details of the start event
-    stop: Callable[[], bool] = lambda: False  # asked after each epoch: whether to leave out all others
+    validation: Validation | None = None  # None: nothing is measured, and all epochs are trained
+    minutes: float | None = None  # the most minutes of training; None: no limit
     keep_every: int = 1  # epochs from one copy of the state, to go back to, to the next
 
 
@@ -67,7 +78,6 @@ class EpochRun(ABC, Generic[C]):
     """A training run in epochs, each of which consists of chunks."""
 
     paced: ClassVar[bool] = False  # True: no chunk is trained while callbacks run
-    limit: float | None = None  # the seconds after which it is over; None: no limit
 
     def __init__(
         self,
@@ -103,7 +113,14 @@ class EpochRun(ABC, Generic[C]):
             )
         self._timer = Timer(plan.checkpoint)
         self._failed: BaseException | None = None  # a chunk's error: no later chunk is trained
-        self.arrays, self._good = state, GoodState(state)
+        self.arrays = state
+        self._good = StateCopy({str(number): array for number, array in enumerate(state)})
+        # the seconds after which it is over, and the share of them that has passed
+        self.limit, self._share = None if plan.minutes is None else 60 * plan.minutes, 0.0
+        watch, losses = plan.validation, self.history.validation
+        self._best = StateCopy({}) if watch is None else StateCopy(watch.state, watch.kept)
+        # the epoch of the best state; 0: none is kept yet
+        self._best_epoch = int(np.argmin(losses)) + 1 if self._best.tensors and losses else 0
 
     @abstractmethod
     def learn(self, epoch: int, chunk: C, lr: float, thread: int) -> tuple[float, int]:
@@ -124,9 +141,18 @@ class EpochRun(ABC, Generic[C]):
         """Return whether all numbers of the state are finite."""
         return all(all_finite(array) for array in self.arrays)
 
+    @property
+    def best(self) -> dict[str, Any]:
+        """What was learned at the best epoch so far, for checkpoints; empty without validation."""
+        return self._best.tensors
+
     def over(self) -> bool:
-        """Return whether the time of the training is over; asked after each chunk."""
-        return False
+        """Return whether the minutes of the training are over; asked after each chunk."""
+        return self._share >= 1.0
+
+    def time_share(self) -> float:
+        """Return the share of the minutes that has passed; 0 without a limit."""
+        return 0.0 if self.limit is None else self.elapsed() / self.limit
 
     def elapsed(self) -> float:
         """Return the seconds of the training so far, with those before it was resumed."""
@@ -148,9 +174,10 @@ class EpochRun(ABC, Generic[C]):
         try:
             for epoch in range(self.history.position.epoch, self._plan.epochs):
                 self._train_epoch(epoch)
-                if self._plan.stop() or self.over():
+                if self._no_better() or self.over():
                     self.history.stopped = True
                     break
+            self._take_best()
             self._done("finished" if self.history.pairs else "nothing learned")
             if not self.history.pairs:
                 raise NothingLearned(NOTHING)
@@ -169,7 +196,12 @@ class EpochRun(ABC, Generic[C]):
 
     def rate(self, epoch: int, chunk: C) -> float:
         """Return the learning rate of a chunk."""
-        return learning_rate(self._plan.lr, epoch, self._plan.epochs, chunk.done / self._size)
+        return self.falling(self._plan.lr, epoch, chunk)
+
+    def falling(self, lr: float, epoch: int, chunk: C) -> float:
+        """Return a rate as it is after the share of epochs or time, whichever is greater, that has passed."""
+        by_epochs = learning_rate(lr, epoch, self._plan.epochs, chunk.done / self._size)
+        return by_epochs if self.limit is None else min(by_epochs, learning_rate(lr, 0, 1, self._share))
 
     def _train_epoch(self, epoch: int) -> None:
         """Train one epoch, or the rest of it; before every `keep_every`-th one, copy the state."""
@@ -193,11 +225,33 @@ class EpochRun(ABC, Generic[C]):
                 f"{self._lower_lr():g}"
             )
         self.publish()
+        self._validate(epoch)  # before the position moves on: after Ctrl-C, resuming measures again
         self.history.losses.append(loss / max(self.history.position.pairs, 1))
         self.history.position = Position(epoch + 1, all_pairs=self.history.position.all_pairs)
         self._tell("epoch", epoch + 1, self.history.losses[-1])
         if due and epoch + 1 < self._plan.epochs:
             self._checkpoint()
+
+    def _validate(self, epoch: int) -> None:
+        """Measure held-out examples after an epoch, and keep the state if it is the best so far."""
+        if self._plan.validation is not None:
+            losses, (loss, figures) = self.history.validation, self._plan.validation.measure()
+            self._plan.say(f"validation after epoch {epoch + 1}: {figures}")
+            if not self._best_epoch or loss <= losses[self._best_epoch - 1]:
+                self._best.keep()
+                self._best_epoch = len(losses) + 1
+            losses.append(loss)
+
+    def _no_better(self) -> bool:
+        """Return whether the last epochs brought nothing better on held-out examples."""
+        watch, losses = self._plan.validation, self.history.validation
+        return watch is not None and len(losses) - 1 - int(np.argmin(losses)) >= watch.patience
+
+    def _take_best(self) -> None:
+        """Go back to the best epoch, if it was not the last."""
+        if 0 < self._best_epoch < len(self.history.validation):
+            self._best.restore()
+            self._plan.say(f"the model is that of epoch {self._best_epoch}, which was the best")
 
     def _keeps(self, epoch: int) -> bool:
         """Return whether the state is checked and copied before an epoch."""
@@ -232,6 +286,7 @@ class EpochRun(ABC, Generic[C]):
         if self._failed is not None:
             return Result(self.history.position, 0, 0.0, self._failed)
         try:
+            self._share = self.time_share()
             lr = self.rate(epoch, chunk)
             loss, pairs = self.learn(epoch, chunk, lr, thread)
             with self._lock:  # counted here, not in the main thread, which Ctrl-C may stop anywhere
@@ -277,15 +332,19 @@ class EpochRun(ABC, Generic[C]):
             self.publish()
         else:
             self._restore()
-        del self.history.losses[self.history.position.epoch :]  # Ctrl-C came before the position moved on
-        self.history.words = self._words_at(self.history.position)
+        self._forget_later()  # Ctrl-C came before the position moved on
 
     def _restore(self) -> None:
         self.restore_state()
         self.publish()
         self.history.position = self._before
-        del self.history.losses[self._before.epoch :]
-        self.history.words = self._words_at(self._before)
+        self._forget_later()
+
+    def _forget_later(self) -> None:
+        """Forget the losses of epochs behind the position."""
+        at = self.history.position
+        del self.history.losses[at.epoch :], self.history.validation[at.epoch :]
+        self.history.words = self._words_at(at)
 
     def _done(self, reason: str) -> None:
         """Report the end of the training."""

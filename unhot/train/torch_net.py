@@ -1,9 +1,6 @@
 """One trainer for all nets of PyTorch: batches in, loss out.
 
-    lr = first lr * min(1, steps so far / warmup) * max(FLOOR, 1 - share)
-
-`share` is how much of the epochs, or of the minutes, has passed: the greater of the two. So a training whose
-time is limited ends with a small rate, however far it came.
+    lr = first lr * min(1, steps so far / warmup) * max(FLOOR, 1 - share)        (see epoch_run.py)
 
 A net is a module with two methods: `begin(batch)` returns the state before an epoch, and `net(*batch, state)`
 returns the mean loss and the state after the batch, from which the next one goes on. All random numbers of a
@@ -24,7 +21,7 @@ from torch import distributed as group
 from unhot.errors import FormatError
 from unhot.kernels.rng import key_from, stream_key
 from unhot.train.epoch_run import EpochRun, Plan
-from unhot.train.schedule import FLOOR, Chunk
+from unhot.train.schedule import Chunk
 from unhot.train.torch_device import seeded, working_threads
 
 DRAWS = 17  # what the random numbers of a chunk are for; of other processes, the numbers behind it
@@ -51,7 +48,6 @@ class Descent:
     weight_decay: float = 0.0
     warmup: int = 0  # steps in which the rate rises
     clip: float = 0.0  # the longest gradient; 0: any
-    minutes: float | None = None  # of training; None: no limit
     autocast: bool = False  # compute products in bfloat16
     threads: int = 1
 
@@ -83,26 +79,6 @@ def limit(parameters: Iterable[nn.Parameter], longest: float) -> None:
     torch._foreach_mul_(gradients, (longest / length).clamp(max=1.0))
 
 
-class BestNet:
-    """A copy of a net's parameters."""
-
-    def __init__(self, net: nn.Module, saved: Mapping[str, Tensor]) -> None:
-        """Take the net, and a copy that was saved; raise a `FormatError` if that is not one of the net."""
-        self._net = net
-        own = net.state_dict() if saved else {}
-        if own.keys() != saved.keys():
-            raise FormatError("the best epoch of an interrupted training is damaged: train again")
-        self.tensors = {name: _like(saved, name, tensor) for name, tensor in own.items()}
-
-    def keep(self) -> None:
-        """Copy the parameters as they are now."""
-        self.tensors = {name: tensor.clone() for name, tensor in self._net.state_dict().items()}
-
-    def restore(self) -> None:
-        """Go back to the copy."""
-        self._net.load_state_dict(self.tensors)
-
-
 class NetRun(EpochRun[Chunk]):
     """A training of a net."""
 
@@ -118,8 +94,6 @@ class NetRun(EpochRun[Chunk]):
         self._names = {parameter: name for name, parameter in net.named_parameters()}
         self._state: tuple[Tensor, ...] = ()
         self._kept: dict[str, Tensor] = {}
-        self._share = 0.0  # of the time that has passed
-        self.limit = None if how.minutes is None else 60 * how.minutes
 
     def train(self) -> None:
         """Train with the requested number of PyTorch threads."""
@@ -157,23 +131,16 @@ class NetRun(EpochRun[Chunk]):
     def rate(self, epoch: int, chunk: Chunk) -> float:
         """Return the learning rate of a chunk."""
         steps = self._source.chunk_steps * (epoch * len(self.chunks) + chunk.number + 1)
-        share = max((epoch + chunk.done / self._size) / self._plan.epochs, self._time_share())
-        warm = min(1.0, steps / max(1, self._how.warmup))
-        return self._plan.lr * warm * max(FLOOR, 1.0 - share)
+        return self.falling(self._plan.lr * min(1.0, steps / max(1, self._how.warmup)), epoch, chunk)
 
-    def _time_share(self) -> float:
-        """Return the share of the time that has passed, by the clock of the first process."""
-        if self.limit is not None:
-            self._share = self.elapsed() / self.limit
-            if group.is_initialized():
-                told = torch.tensor([self._share])
-                group.broadcast(told, 0)
-                self._share = float(told)
-        return self._share
-
-    def over(self) -> bool:
-        """Return whether the minutes are over."""
-        return self._share >= 1.0
+    def time_share(self) -> float:
+        """Return the share of the minutes that has passed, by the clock of the first process."""
+        share = super().time_share()
+        if share and group.is_initialized():
+            told = torch.tensor([share])
+            group.broadcast(told, 0)
+            share = float(told)
+        return share
 
     # ---- the state of a training
 
