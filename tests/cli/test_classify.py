@@ -327,7 +327,7 @@ def test_other_commands_on_a_classifier(tmp_path):
 
 def test_help():
     shown = run("classify", "train", "--help")[1]
-    assert "Settings of the classifier:" in shown
+    assert "Settings of classifier:" in shown
     for absent in ("--layer", "--label-kind", "--window", "--device", "adaptive", "Parquet"):
         assert absent not in shown
     for command in ("train", "predict", "test", "explain", "calibrate", "demo"):

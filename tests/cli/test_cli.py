@@ -13,7 +13,10 @@ from commands import run
 import unhot
 from unhot.cli.main import group
 from unhot.cli.model_options import listed_models, model_options
-from unhot.models.load import all_models, word_models
+from unhot.errors import ConfigError
+from unhot.models.families import FAMILIES
+from unhot.models.load import all_models, models_of, word_models
+from unhot.models.model import model as registered
 from unhot.outputs import LAYERS
 
 RNG = np.random.default_rng(3)
@@ -198,16 +201,19 @@ def told(default, option):
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-@pytest.mark.parametrize("of", ["", "recommend"])
+def test_every_model_has_a_family_whose_command_trains_it():
+    assert {name for name, kind in all_models().items() if kind.family not in FAMILIES} == {"mixture"}
+    for name, family in FAMILIES.items():
+        assert [*models_of(name)][0] == family.usual
+    with pytest.raises(ConfigError, match="family of x='songs': must be one of words, classify"):
+        registered("x", family="songs")
+
+
+@pytest.mark.parametrize("of", FAMILIES)
 def test_defaults_are_those_of_the_library(of):
-    options = {option.name: option for option in model_options(listed_models(of))}
-    made = {kind for kind, model in all_models().items() if hasattr(model, "made_by")}
-    assert made == {"mixture"}
-    trained = {
-        kind: all_models()[kind] for kind in all_models().keys() - made if all_models()[kind].group == of
-    }
-    assert trained.keys() == listed_models(of).keys()
-    for kind, model in trained.items():
+    options = {option.name: option for option in model_options(listed_models([of]))}
+    assert [*models_of(of)] == [*listed_models([of])]
+    for kind, model in models_of(of).items():
         settings = {field.name: field.default for field in dataclasses.fields(model)}
         assert set(options) >= set(settings)
         for name, option in options.items():
@@ -218,7 +224,7 @@ def test_defaults_are_those_of_the_library(of):
             )
             if name in settings and settings[name] is not None:
                 assert told(settings[name], option) in option.help, (kind, name)
-    if of:
+    if of != "words":
         return
     helps = {name: option.help for name, option in options.items()}
     assert all(str(model.default_lr) in helps["lr"] for model in word_models().values())

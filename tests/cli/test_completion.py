@@ -12,7 +12,7 @@ from commands import run
 
 from unhot.cli.completion import VALUES
 from unhot.corpus.reading.tokenizers import NAMES
-from unhot.models.load import all_models
+from unhot.models.load import models_of
 from unhot.outputs import LAYERS
 from unhot.vectors.formats import FORMATS
 
@@ -74,10 +74,10 @@ def test_commands_and_options(tab):
 
 def test_values(tab):
     models = [line.removeprefix("plain,") for line in tab("unhot train --model ")]
-    recommenders = {name for name, model in all_models().items() if model.group == "recommend"}
-    assert set(models) == set(all_models()) - {"mixture", "graph-vectors"} - recommenders
-    names = [line.removeprefix("plain,") for line in tab("unhot recommend train --model ")]
-    assert set(names) == recommenders
+    assert set(models) == {*models_of("words"), *models_of("classify"), *models_of("language")}
+    assert models[0] == "skipgram"
+    assert tab("unhot recommend train --model ") == plain(models_of("recommend"))
+    assert tab("unhot lm train --model ") == plain(models_of("language"))
     assert tab("unhot train corpus.txt --output hi") == plain(["hierarchical"])
     assert tab("unhot train --output ") == plain(sorted(LAYERS))
     assert tab("unhot train --tokenizer w") == plain(["whitespace", "words"])

@@ -239,6 +239,6 @@ def test_info(model: Path) -> None:
 
 def test_help_lists_both_models_and_output_layers() -> None:
     shown = run("train", "--help")
-    for part in ("Output layers", "Settings of all language models", "Settings of --model ngram", "--body"):
+    for part in ("Output layers", "Settings of all models", "Settings of ngram", "--body"):
         assert part in shown
     assert "fasttext" not in shown

@@ -27,7 +27,7 @@ class LearnedBayes(NamedTuple):
 
 @dataclass(kw_only=True)
 class Bayes(EpochModel[LearnedBayes], TextModel[LearnedBayes]):
-    labelled = True
+    family = "classify"
 
     def begin(self, data, begins, tells):
         words, labels = data.vocabulary, data.beside["labels"].vocabulary

@@ -61,7 +61,11 @@ def model_seeds(name: str, folder: Path) -> list[Files]:
     found = []
     for number, (kind, settings) in enumerate((SETTINGS | LABELLED)[name]):
         model = all_models()[kind](**TINY, **settings)
-        source = ([" ".join(line) for line in TEXT], [["a", "b"], ["c"]] * 6) if model.labelled else (TEXT,)
+        source = (
+            ([" ".join(line) for line in TEXT], [["a", "b"], ["c"]] * 6)
+            if model.family == "classify"
+            else (TEXT,)
+        )
         if isinstance(model, EpochModel):
             model.epochs = 2
         whole = _saved(folder / f"whole{number}", model.fit(*source))

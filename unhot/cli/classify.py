@@ -8,13 +8,10 @@ import click
 
 from unhot.cli.classify_ask import explain, predict
 from unhot.cli.classify_measure import calibrate, test
-from unhot.cli.model_options import ModelOption
-from unhot.cli.one_model import OneModelCommand, train_command
+from unhot.cli.family_train import train_command
 from unhot.cli.options import named
-from unhot.cli.outputs import TORCH_ONLY, listed_layers
 from unhot.cli.show import note
 
-NAME = "classifier"
 TRAIN = """\
 Learn to classify from lines with labels.
 
@@ -33,8 +30,6 @@ Examples:
   unhot classify test model test.txt
   unhot classify explain model "win a free prize"
 """
-# options of `unhot train` that a classifier does not have
-OTHERS = {"phrases": None, "keep_vocabulary": False, "on": None, "device": None}
 # other help texts of options that `unhot train` has, too
 HELP = {
     "start": "Start from word vectors in any format, or from those of a model directory; their dim is kept.",
@@ -43,33 +38,7 @@ HELP = {
 }
 
 
-class ClassifierCommand(OneModelCommand):
-    """A command with options for the settings of the classifier alone."""
-
-    of = (NAME,)
-    called = "the classifier"
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own options and those of the classifier."""
-        params = super().get_params(ctx)
-        for option in params:
-            if isinstance(option, ModelOption):
-                option.help = (option.help or "").replace(
-                    ", ".join(listed_layers()), ", ".join(able_layers())
-                )
-        return params
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write all options, then the output layers."""
-        self.format_groups(ctx, formatter, {}, able_layers())
-
-
-def able_layers() -> dict[str, str]:
-    """Return the names and summaries of the layers that have compiled code, which a classifier needs."""
-    return {name: text for name, text in listed_layers().items() if not text.endswith(TORCH_ONLY)}
-
-
-train = train_command(ClassifierCommand, OTHERS, HELP, TRAIN, EXAMPLES)
+train = train_command("classify", TRAIN, EXAMPLES, helps=HELP)
 
 
 @click.group(epilog=EXAMPLES)

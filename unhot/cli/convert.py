@@ -148,9 +148,10 @@ def _tell(vectors: Vectors, out: str, name: str, renamed: dict[str, str], as_jso
 
 def _refuse_classifier(source: str) -> None:
     """Raise a `ConfigError` if the source is a trained classifier: a .bin would lose its labels."""
+    from unhot.models.load import models_of
     from unhot.vectors.formats.directory import is_model, load_model
 
-    if is_model(source) and load_model(Path(source)).config.get("model") == "classifier":
+    if is_model(source) and load_model(Path(source)).config.get("model") in models_of("classify"):
         raise ConfigError(
             f"{source}: is a classifier, and unhot does not write fastText's classifiers, which have labels: "
             "keep the folder, which unhot classify predict opens; or choose --to word2vec-binary or "

@@ -32,7 +32,7 @@ class Declared(NamedTuple):
     bases: list[str]
     registered: str | None  # the name under which it is registered
     settings: dict[str, DeclaredField]
-    facts: dict[str, Any]  # plain values of class attributes
+    facts: dict[str, Any]  # plain values of class attributes, and of the decorator's keywords
     summary: str  # the first line of its file's docstring, or of its own if the file has several classes
 
 
@@ -68,8 +68,8 @@ def _classes(path: Path, decorator: str) -> dict[str, Declared]:
         return {}
     tree, comments = ast.parse(text), _comments(text)
     kinds = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    names = {kind.name: _registered(kind.decorator_list, decorator) for kind in kinds}
-    alone = sum(name is not None for name in names.values()) == 1
+    calls = {kind.name: _registering(kind.decorator_list, decorator) for kind in kinds}
+    alone = sum(call is not None for call in calls.values()) == 1
     out = {}
     for kind in kinds:
         doc = (ast.get_docstring(tree) if alone else None) or ast.get_docstring(kind) or kind.name
@@ -80,7 +80,10 @@ def _classes(path: Path, decorator: str) -> dict[str, Declared]:
             for node in kind.body
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         }
-        out[kind.name] = Declared(bases, names[kind.name], settings, facts, doc.partition("\n")[0])
+        call = calls[kind.name]
+        facts |= {str(given.arg): _value(given.value) for given in (call.keywords if call else ())}
+        name = str(_value(call.args[0])) if call else None
+        out[kind.name] = Declared(bases, name, settings, facts, doc.partition("\n")[0])
     return out
 
 
@@ -97,11 +100,11 @@ def _fields(kind: ast.ClassDef, comments: Mapping[int, tuple[str, bool]]) -> dic
     return {field.name: field for field in fields if "ClassVar" not in field.type}
 
 
-def _registered(decorators: Iterable[ast.expr], name: str) -> str | None:
-    """Return the argument of a decorator `@name("...")`, or None if the class has no such decorator."""
+def _registering(decorators: Iterable[ast.expr], name: str) -> ast.Call | None:
+    """Return the decorator `@name("...")` of a class, or None if it has no such decorator."""
     for node in decorators:
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == name:
-            return str(_value(node.args[0]))
+            return node
     return None
 
 

@@ -175,7 +175,7 @@ def evaluate(model: str, as_json: bool, **options: Any) -> None:
 
 def _open(path: str) -> WordModel:
     """Open a model with its output layer; raise a `FormatError` if there is none."""
-    from unhot.models.load import word_models
+    from unhot.models.load import models_of, word_models
     from unhot.vectors.formats.directory import is_model, load_model
 
     only = (
@@ -186,7 +186,7 @@ def _open(path: str) -> WordModel:
         what = "holds vectors alone, or is no model" if Path(path).exists() else "does not exist"
         raise FormatError(f"{path}: {what}: {only}")
     saved = load_model(Path(path))
-    if saved.config.get("model") == "classifier":
+    if saved.config.get("model") in models_of("classify"):
         raise ConfigError(
             f"{path}: is a classifier: test it on lines with labels, with `unhot classify test`"
         )

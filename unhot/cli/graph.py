@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from unhot.cli.one_model import OneModelCommand, train_command
+from unhot.cli.family_train import train_command
 from unhot.cli.options import json_option
+from unhot.cli.outputs import plugin_option
 from unhot.cli.show import note, print_table, show_json
 from unhot.errors import DataError
 
@@ -33,26 +34,7 @@ Examples:
   unhot graph evaluate model --labels labels.txt --json
   unhot neighbors model NODE
 """
-# options of `unhot train` that a model of a graph does not have
-OTHERS: dict[str, Any] = {
-    **dict.fromkeys(("phrases", "on", "freeze", "start", "column", "corpus_dir")),
-    "keep_vocabulary": False,
-}
-
-
-class GraphCommand(OneModelCommand):
-    """A command with options for the settings of graph vectors alone."""
-
-    of = ("graph-vectors",)
-    called = "graph vectors"
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options and the output layers."""
-        self.format_groups(ctx, formatter, {})
-
-
-train = train_command(GraphCommand, OTHERS, {}, TRAIN, EXAMPLES)
-train.params[0].metavar = "EDGES..."
+train = train_command("graph", TRAIN, EXAMPLES, metavar="EDGES...")
 
 
 @click.command(epilog=EXAMPLES)
@@ -65,6 +47,7 @@ train.params[0].metavar = "EDGES..."
 @click.option("--splits", type=click.IntRange(1), default=5, show_default=True, help="Random divisions.")
 @click.option("--c", type=float, default=1.0, show_default=True, help="Weight of the data in the regression.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
+@plugin_option
 @json_option
 def evaluate(
     model: str,

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unhot.cli.model_options import family_of, listed_models
 from unhot.cli.options import json_option
 from unhot.cli.show import show_json, size_of
 from unhot.errors import DataError
+from unhot.models.families import FAMILIES
 from unhot.screen.terminal import printable, shown
 
 if TYPE_CHECKING:
@@ -68,8 +70,9 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
 def _show_model(facts: dict[str, Any], model: str) -> None:
     if "training" in facts:
         where = "interrupted after {epoch} epochs and {chunk} chunks".format(**facts["training"])
-        group = "recommend " if "log" in facts else ""
-        facts["training"] = f"{where}; continue with: unhot {group}train --resume {model}"
+        kind = listed_models().get(str(facts.get("model")))
+        family = FAMILIES["words" if kind is None else family_of(kind)]  # of a plugin, any command goes on
+        facts["training"] = f"{where}; continue with: {family.train} --resume {model}"
     facts["losses"] = ", ".join(f"{loss:.4f}" for loss in facts.get("losses", [])) or "-"
     shapes = [f"{shown(name)} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()]
     for name in {"commonest", "commonest_labels"} & facts.keys():

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from unhot.cli.family_train import train_command
 from unhot.cli.lm_ask import generate, perplexity, score
 from unhot.cli.lm_compare import compare
 from unhot.cli.lm_demo import demo
 from unhot.cli.lm_mix import mix
-from unhot.cli.one_model import OneModelCommand, train_command
 from unhot.cli.options import json_option, named
+from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import threads_option
 from unhot.cli.show import new_bar, note, print_table, show_json
 from unhot.cli.text_options import force_option
@@ -43,8 +44,6 @@ Examples:
 """
 # endings of files that `convert` does not write
 FILES = {".bin", ".binary", ".klm", ".kenlm", ".mmap", ".trie", ".lm", ".txt", ".gz", ".bz2", ".xz", ".zst"}
-# options of `unhot train` that a language model does not have
-OTHERS: dict[str, Any] = {**dict.fromkeys(("phrases", "on", "freeze")), "keep_vocabulary": False}
 # other help texts of options that `unhot train` has, too
 HELP = {
     "corpus_dir": "Keep the encoded text in this directory  [default: a temporary directory]",
@@ -52,18 +51,7 @@ HELP = {
 }
 
 
-class LanguageModelCommand(OneModelCommand):
-    """A command with options for the settings of language models alone."""
-
-    of = ("ngram", "neural")
-    called = "all language models"
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options and the output layers, without other models."""
-        self.format_groups(ctx, formatter, {})
-
-
-train = train_command(LanguageModelCommand, OTHERS, HELP, TRAIN, EXAMPLES)
+train = train_command("language", TRAIN, EXAMPLES, helps=HELP)
 
 
 @click.group(epilog=EXAMPLES)
@@ -130,6 +118,7 @@ def count(
 @click.argument("out", callback=named)
 @click.option("--compact", is_flag=True, help="A folder: write the compact layout.")
 @threads_option
+@plugin_option
 def convert(model: str, out: str, compact: bool, threads: int) -> int:
     """Write MODEL in another form: an ARPA file (.arpa, .arpa.gz, ...) or a folder."""
     from unhot.models.load import load_language_model

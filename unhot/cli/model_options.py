@@ -1,4 +1,4 @@
-"""Make the settings of all models options of `unhot train`, from the models' fields and comments.
+"""Make the settings of models options of the commands that train them, from fields and comments.
 
 An option that is not given gets the default of the chosen model. The fields of a model also say which options
 belong to it.
@@ -7,7 +7,7 @@ belong to it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,38 +15,41 @@ import click
 
 from unhot.cli.completion import TEXT
 from unhot.cli.declared import Declared, DeclaredField, declared
-from unhot.cli.outputs import listed_layers, load_plugin
+from unhot.cli.outputs import TORCH_ONLY, listed_layers, load_plugin
+from unhot.models.families import FAMILIES, in_order
 
 FOLDER = Path(__file__).resolve().parent.parent / "models"
-USUAL = "skipgram"
+ALL = "all models"
+TEXT_FAMILIES = ("words", "classify", "language")  # those that learn from text
 KINDS = {"int": click.INT, "float": click.FLOAT}  # all other types are text
 
 
-def listed_models(group: str | None = "") -> dict[str, Declared]:
-    """Return the models that a group of commands trains, the default one first, then the most similar ones.
+def listed_models(families: Sequence[str] = tuple(FAMILIES)) -> dict[str, Declared]:
+    """Return the models of families as their sources declare them, in the order of the first family.
 
-    The group "" is `unhot train`; None: the models of all groups.
+    This loads no model; `models_of` of unhot/models/load.py returns the classes.
     """
     registry = sys.modules.get("unhot.models.model")
     known = declared(FOLDER, "model", {} if registry is None else registry.MODELS)
-    found = {
-        name: kind
-        for name, kind in known.items()
-        if "made_by" not in kind.facts and group in (None, kind.facts.get("group", ""))
-    }
-    usual = known[USUAL]
-    return dict(sorted(found.items(), key=lambda item: (-_alike(item[1], usual), item[0] != USUAL)))
+    found = {name: kind.settings for name, kind in known.items() if family_of(kind) in families}
+    return {name: known[name] for name in in_order(found, families[0])}
 
 
-def _alike(some: Declared, usual: Declared) -> int:
-    """Return the number of settings that two models share."""
-    return len(some.settings.keys() & usual.settings.keys())
+def family_of(kind: Declared) -> str:
+    """Return the family that a model is registered in."""
+    return str(kind.facts.get("family", "words"))
 
 
 class ModelOption(click.Option):
     """An option for a setting of one or more models."""
 
-    def __init__(self, fields: Mapping[str, DeclaredField], defaults: Mapping[str, Any], of: str) -> None:
+    def __init__(
+        self,
+        fields: Mapping[str, DeclaredField],
+        defaults: Mapping[str, Any],
+        of: str,
+        layers: Iterable[str] = (),
+    ) -> None:
         """Make the option from the field of each model; `of` names these models in words."""
         first = next(iter(fields.values()))
         flag = "--" + first.name.replace("_", "-")
@@ -54,12 +57,13 @@ class ModelOption(click.Option):
         kind: Any = click.Choice(words) if words else KINDS.get(first.type, TEXT)
         if first.type == "bool":
             flag, kind = f"{flag}/--no-{flag[2:]}", None
-        super().__init__([flag, first.name], type=kind, default=None, help=_help(first, fields, defaults))
+        super().__init__([flag, first.name], type=kind, default=None, help=_help(fields, defaults, layers))
         self.of = of
 
 
 def model_options(models: Mapping[str, Declared]) -> list[ModelOption]:
     """Return an option for each setting of any model; settings that most models have come first."""
+    layers = model_layers(models)
     owners: dict[str, dict[str, DeclaredField]] = {}
     for name, kind in models.items():
         for field in kind.settings.values():
@@ -67,9 +71,18 @@ def model_options(models: Mapping[str, Declared]) -> list[ModelOption]:
     options = []
     for fields in sorted(owners.values(), key=len, reverse=True):
         defaults = {owner: _default(models[owner], field) for owner, field in fields.items()}
-        of = "all models" if len(fields) == len(models) else ", ".join(fields)
-        options.append(ModelOption(fields, defaults, of))
+        of = ALL if len(fields) == len(models) > 1 else ", ".join(fields)
+        options.append(ModelOption(fields, defaults, of, layers))
     return options
+
+
+def model_layers(models: Mapping[str, Declared]) -> dict[str, str]:
+    """Return the names and summaries of the output layers that any of the models takes.
+
+    Without compiled code, a layer needs a model that PyTorch trains, which has a device.
+    """
+    torch = any("device" in kind.settings for kind in models.values())
+    return {name: text for name, text in listed_layers().items() if torch or not text.endswith(TORCH_ONLY)}
 
 
 def _default(kind: Declared, field: DeclaredField) -> Any:
@@ -81,15 +94,16 @@ def _default(kind: Declared, field: DeclaredField) -> Any:
     return value
 
 
-def _help(first: DeclaredField, fields: Mapping[str, DeclaredField], defaults: Mapping[str, Any]) -> str:
+def _help(fields: Mapping[str, DeclaredField], defaults: Mapping[str, Any], layers: Iterable[str]) -> str:
     """Return the help text of an option: the comments of all models, each once, and the defaults."""
+    first = next(iter(fields.values()))
     meanings = _grouped((owner, field.meaning) for owner, field in fields.items())
     if len(meanings) == 1:
         text = first.meaning
     else:
         text = "; ".join(f"{owners}: {meaning}" for meaning, owners in meanings.items())
     if first.name == "output":
-        text += f": {', '.join(listed_layers())}; give settings after a colon, as NAME:setting=value,..."
+        text += f": {', '.join(layers)}; give settings after a colon, as NAME:setting=value,..."
     head, colon, _ = text.partition(": ")
     text = text if colon and head.isidentifier() else text[:1].upper() + text[1:]
     return f"{text}{'' if text.endswith('.') else '.'}{_shown(defaults)}"
@@ -122,51 +136,42 @@ def plugins_in(arguments: list[str]) -> Iterator[str]:
             yield option.removeprefix("--plugin=")
 
 
-class TrainCommand(click.Command):
-    """A command with options for the settings of all models; its help also lists models and layers."""
+class PluginsFirst(click.Command):
+    """A command that loads plugins before it parses, because their models have options of their own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Load plugins first, because their models may have settings of their own; then parse.
-
-        A shell that completes a command runs no plugin.
-        """
+        """Load the plugins, then parse; a shell that completes a command runs no plugin."""
         for plugin in () if ctx.resilient_parsing else plugins_in(args):
             load_plugin(plugin)
         return super().parse_args(ctx, args)
 
+
+class TrainCommand(PluginsFirst):
+    """A command with options for the settings of all its models; its help also lists models and layers."""
+
+    families: tuple[str, ...] = TEXT_FAMILIES  # whose models it trains, the usual one of the first by default
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options and those of the models."""
-        models = listed_models()
+        models, usual = listed_models(self.families), FAMILIES[self.families[0]].usual
         choice = click.Option(
-            ["--model"],
-            type=click.Choice(list(models)),
-            help=f"The model to train; all models are listed below.  [default: {USUAL}]",
+            ["--model"], type=click.Choice(list(models)), help=f"The model.  [default: {usual}]"
         )
-        return [*super().get_params(ctx), choice, *model_options(models)]
+        own = super().get_params(ctx)
+        return [*own, *([choice] if len(models) > 1 else []), *model_options(models)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then those of the models by group, then models and layers."""
-        models = [(name, kind.summary) for name, kind in listed_models().items()]
-        self.format_groups(ctx, formatter, {"Models": models})
-
-    def format_groups(
-        self,
-        ctx: click.Context,
-        formatter: click.HelpFormatter,
-        more: dict[str, list[tuple[str, str]]],
-        layers: Mapping[str, str] | None = None,
-    ) -> None:
-        """Write the options by group, then other groups, then the output layers."""
+        """Write the command's own options, then those of the models by owner, then models and layers."""
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
                 title = f"Settings of {param.of}" if isinstance(param, ModelOption) else "Options"
                 groups.setdefault(title, []).append(record)
-        groups |= more
-        layers = listed_layers() if layers is None else layers
-        if layers:
-            groups["Output layers (more: unhot outputs NAME)"] = list(layers.items())
+        models = listed_models(self.families)
+        if len(models) > 1:
+            groups["Models"] = [(name, kind.summary) for name, kind in models.items()]
+        groups["Output layers (more: unhot outputs NAME)"] = list(model_layers(models).items())
         for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records)

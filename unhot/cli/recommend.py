@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from unhot.cli.model_options import listed_models
-from unhot.cli.one_model import OneModelCommand, train_command
+from unhot.cli.family_train import train_command
 from unhot.cli.recommend_ask import explain, for_users, similar
 from unhot.cli.recommend_compare import compare
 from unhot.cli.recommend_demo import demo
 from unhot.cli.recommend_measure import evaluate
 
-MODELS = (
-    *("item2vec", "session", "graph", "eges", "skip-markov", "session-knn", "last-cosine", "itemknn"),
-    *("ease", "popularity", "recent-popularity"),
-)
 TRAIN = """\
 Learn to recommend items from a log of users and items.
 
@@ -44,28 +37,7 @@ Examples:
   unhot recommend compare log.csv --split leave-last-out
   unhot recommend demo
 """
-# options of `unhot train` that a recommender does not have
-OTHERS: dict[str, Any] = {
-    **dict.fromkeys(("phrases", "on", "freeze", "start", "column", "corpus_dir")),
-    "keep_vocabulary": False,
-}
-
-
-class RecommenderCommand(OneModelCommand):
-    """A command with options for the settings of recommenders alone."""
-
-    of = MODELS
-    called = "all recommenders"
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, the recommenders and the output layers."""
-        listed = listed_models("recommend")
-        self.format_groups(ctx, formatter, {"Models": [(name, listed[name].summary) for name in self.of]})
-
-
-train = train_command(RecommenderCommand, OTHERS, {}, TRAIN, EXAMPLES)
-assert train.params
-train.params[0].metavar = "LOG..."
+train = train_command("recommend", TRAIN, EXAMPLES, metavar="LOG...")
 
 
 @click.group(epilog=EXAMPLES)

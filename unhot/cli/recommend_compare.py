@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.cli.bench import writable_files, write_page
-from unhot.cli.model_options import ModelOption, listed_models, model_options
+from unhot.cli.model_options import ALL, ModelOption, PluginsFirst, listed_models, model_options
+from unhot.cli.outputs import plugin_option
 from unhot.cli.recommend_ask import seen_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import note, print_table, show_json
@@ -27,12 +28,12 @@ ENDINGS = {"csv": ".csv", "md": ".md", "svg": ".svg"}
 CHOSEN = ("refit", "with_users", "split")  # settings that a comparison decides itself
 
 
-class CompareCommand(SeveralValues):
+class CompareCommand(PluginsFirst, SeveralValues):
     """A command with options for how a log is read."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own options and those of every log."""
-        settings = model_options({"popularity": listed_models("recommend")["popularity"]})
+        """Return the command's own options, and the settings of all recommenders: how a log is read."""
+        settings = [option for option in model_options(listed_models(["recommend"])) if option.of == ALL]
         return [*super().get_params(ctx), *(option for option in settings if option.name not in CHOSEN)]
 
 
@@ -51,6 +52,7 @@ class CompareCommand(SeveralValues):
 )
 @click.option("--minutes", type=float, default=10.0, show_default=True, help="About how long it may take.")
 @seen_option
+@plugin_option
 @click.option(
     "-o",
     "prefix",

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from unhot.models.item2vec import Item2Vec
 
 NEIGHBOURS = 5
-BESIDE = ("popularity", "skip-markov")  # simple models that are tested beside item2vec
 
 
 @click.command()
@@ -41,7 +40,8 @@ def demo(target: str, customers: int, threads: int, seed: int) -> int:
     """
     from unhot.data.shop import make_shop, write_shop
     from unhot.models.item2vec import Item2Vec
-    from unhot.models.load import all_models
+    from unhot.models.popularity import Popularity
+    from unhot.models.skip_markov import SkipMarkov
     from unhot.vectors.formats.model_claim import claimed_model
 
     folder = Path(target)
@@ -58,7 +58,8 @@ def demo(target: str, customers: int, threads: int, seed: int) -> int:
     if model.history.interrupted:
         note(f"interrupted: saved the model as it is to {folder / 'model'}")
         return 130
-    others = [all_models()[name](**how).fit(source, note=lambda line: None) for name in BESIDE]
+    simple = [Popularity(**how), SkipMarkov(**how)]  # tested beside item2vec
+    others = [each.fit(source, note=lambda line: None) for each in simple]
     _show_tastes(model, shop)
     _show_figures([model, *others])
     _show_customers(model, shop)

@@ -7,20 +7,23 @@ import contextlib
 import dataclasses
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from unhot.cli.model_options import USUAL, ModelOption, TrainCommand, listed_models
+from unhot.cli.model_options import TEXT_FAMILIES, ModelOption, TrainCommand, listed_models
 from unhot.cli.options import named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError, UnhotError
 from unhot.leftovers import scratch_folder
+from unhot.models.families import FAMILIES
 
 if TYPE_CHECKING:
+    from unhot.cli.declared import Declared
     from unhot.models.model import Model
     from unhot.models.word_model import WordModel
     from unhot.train.bar import TrainingBar
@@ -46,6 +49,12 @@ Examples:
 # the options of the command, and the settings of models, that may be given with --resume
 RESUMED = {"inputs", "target", "resume", "phrases", "plugin", "quiet", "log_json", "corpus_dir"}
 RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device", "force"}
+# options that only some families have, and these families
+TAKEN_BY: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("phrases", "keep_vocabulary"), ("words",)),
+    "freeze": ("words", "classify"),
+    **dict.fromkeys(("start", "column", "corpus_dir"), TEXT_FAMILIES),
+}
 
 
 @click.command(cls=TrainCommand, epilog=EXAMPLES)
@@ -125,6 +134,7 @@ def train(
     from unhot.vectors.formats.directory import check_exists
     from unhot.vectors.formats.model_claim import claimed_model
 
+    options = dict.fromkeys((*TAKEN_BY, "model", "on", "device")) | options
     if resume is not None:
         _refuse(context, "--resume keeps the settings that the training started with; leave this out")
         check_exists(resume)  # now, before a folder is made to hold it
@@ -146,7 +156,7 @@ def train(
             if learner.complete:
                 return _nothing_to_do(learner, inputs, resume, target, bar)
         else:
-            learner, begins = _begun(inputs, target, _settings(context, options), options)
+            learner, begins = _begun(context.command, inputs, target, _settings(context, options), options)
             _say_replaced(target, bar)
         before = learner.history.seconds, learner.history.words
         try:
@@ -227,9 +237,7 @@ def _nothing_to_do(
     learner: Model[Any], inputs: tuple[str, ...], resume: str, target: str, bar: TrainingBar
 ) -> int:
     """Say that a training is complete; raise a `DataError` if more was asked for than to resume it."""
-    goes_on = (
-        learner.starts and not learner.labelled and not learner.group
-    )  # a classifier takes word vectors alone from another one
+    goes_on = learner.starts and learner.family == "words"  # others take no more than vectors from a model
     more = f"; to learn from more text: unhot train TEXT -o NEW --start {resume}" if goes_on else ""
     if inputs or target != resume:
         given = " ".join([*inputs, *([] if target == resume else ["-o", target])])
@@ -239,14 +247,19 @@ def _nothing_to_do(
 
 
 def _begun(
-    inputs: tuple[str, ...], target: str, settings: dict[str, Any], options: dict[str, Any]
+    command: click.Command,
+    inputs: tuple[str, ...],
+    target: str,
+    settings: dict[str, Any],
+    options: dict[str, Any],
 ) -> tuple[Model[Any], dict[str, Any]]:
     """Return a new model, and the arguments of `fit` that say what it starts from."""
     from unhot.models.load import all_models
     from unhot.models.word_model import WordModel
 
+    assert isinstance(command, TrainCommand)
     start = None if options["start"] is None else _open_start(options["start"])
-    name = options["model"] or (start.name if isinstance(start, WordModel) else USUAL)
+    name = options["model"] or _usual_name(command.families, start)
     kind = all_models()[name]
     if isinstance(start, WordModel) and not issubclass(kind, WordModel):
         start = start.vectors[:]
@@ -254,10 +267,10 @@ def _begun(
         settings = _start_settings(start, kind, options["on"]) | settings
     elif options["keep_vocabulary"]:
         raise ConfigError("--keep-vocabulary: needs --start with a model")
-    elif start is not None and "dim" in listed_models(None)[name].settings:
+    elif start is not None and hasattr(kind, "dim"):
         settings = {"dim": start.vector_size} | settings
-    _check_owner(name, settings)
-    if kind.group != "graph":
+    _check_owner(name, settings, listed_models(command.families))
+    if kind.family != "graph":
         _check_encoded(inputs, options, on=settings.get("on"))
     learner = kind(**settings)
     if not options["overwrite"]:
@@ -271,6 +284,14 @@ def _begun(
     frozen = _frozen(options["freeze"])
     reads = {name: options[name] for name in ("column", "force")}
     return learner, {"start": start, "frozen": frozen, "counts": counts, **reads}
+
+
+def _usual_name(families: tuple[str, ...], start: Any) -> str:
+    """Return the model that is trained if none is named; `unhot train` goes on with that of --start."""
+    from unhot.models.word_model import WordModel
+
+    goes_on = families == TEXT_FAMILIES and isinstance(start, WordModel)
+    return str(start.name) if goes_on else FAMILIES[families[0]].usual
 
 
 def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) -> dict[str, Any]:
@@ -287,9 +308,8 @@ def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) ->
     return {name: value for name, value in theirs.items() if name in names}
 
 
-def _check_owner(name: str, settings: dict[str, Any]) -> None:
+def _check_owner(name: str, settings: dict[str, Any], models: Mapping[str, Declared]) -> None:
     """Raise a `ConfigError` if a setting does not belong to the model."""
-    models = listed_models(listed_models(None)[name].facts.get("group", ""))
     for setting in settings:
         if setting not in models[name].settings:
             owners = ", ".join(model for model in models if setting in models[model].settings)
@@ -390,8 +410,8 @@ def _finish(learner: Model[Any], before: tuple[float, int], target: str, bar: Tr
     """Report what was trained since `before` (seconds, words), and where the model was saved."""
     history, unit = learner.history, learner.unit
     if not learner.complete:
-        train_again = " ".join(filter(None, ("unhot", learner.group, "train", "--resume", target)))
-        done, command = f"{history.words:,} {unit}", f"{train_again}{again}"
+        done = f"{history.words:,} {unit}"
+        command = f"{FAMILIES[learner.family].train} --resume {target}{again}"
         place = _place(learner, target)
         bar.note(f"interrupted after {done}: saved the model as it is to {place}; continue with: {command}")
         return 130

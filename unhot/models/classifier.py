@@ -78,7 +78,7 @@ KEEP_EVERY = 10  # epochs
 SPREAD = 0.1  # input vectors start in (-SPREAD, SPREAD) / dim
 
 
-@model("classifier")
+@model("classifier", family="classify")
 @dataclass(kw_only=True)
 class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[LearnedWords]):
     """A classifier of texts.
@@ -114,7 +114,6 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
     calibration: Annotated[float, Range(0, 0.5)] = 0.02
 
     unit = "words"
-    labelled = True
     starts = True
     default_lr = 0.25
     use = "predict with: unhot classify predict {} INPUT -o OUT"

@@ -95,7 +95,7 @@ def positive_inverse(matrix: Doubles) -> Doubles:
     return out
 
 
-@model("ease")
+@model("ease", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class EASE(CountedModel):
     """Recommend by a linear model of items in closed form."""

@@ -45,7 +45,7 @@ MOVED = {"side_rows": "in_vectors", "side_row_keys": "row_keys"}
 BLOCK = 1 << 14  # items whose vectors are made at a time
 
 
-@model("eges")
+@model("eges", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class EGES(ItemGraph):
     """Item vectors from walks and side values."""

@@ -27,7 +27,7 @@ from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
 
-@model("graph-vectors")
+@model("graph-vectors", family="graph")
 @dataclasses.dataclass(kw_only=True)
 class GraphVectors(WalkModel):
     """Node vectors from random walks.
@@ -55,7 +55,6 @@ class GraphVectors(WalkModel):
 
     default_lr = 0.025
     unit = "steps"
-    group = "graph"
     use = "try: unhot neighbors {0} NODE, or unhot graph evaluate {0} --labels FILE"
 
     def __post_init__(self) -> None:

@@ -52,7 +52,7 @@ class UserFeeder(NamedTuple):
     window: Window
 
 
-@model("item2vec")
+@model("item2vec", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class Item2Vec(ItemVectors):
     """Item vectors from the sequences of a log."""

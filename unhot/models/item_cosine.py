@@ -64,7 +64,7 @@ class HistoryModel(CountedModel):
         return rows.scores(newest(histories, self.last, self.decay))
 
 
-@model("itemknn")
+@model("itemknn", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class ItemKNN(HistoryModel):
     """Recommend neighbours of all items of a history, by cosine."""
@@ -84,7 +84,7 @@ class ItemKNN(HistoryModel):
             return rows_of_cells(cells, cosines, self.neighbours)
 
 
-@model("last-cosine")
+@model("last-cosine", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class LastCosine(ItemKNN):
     """Recommend neighbours of the last items of a history, by cosine."""

@@ -19,7 +19,7 @@ from unhot.models.settings import Range
 from unhot.models.walk_model import WalkModel
 
 
-@model("graph")
+@model("graph", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class ItemGraph(ItemVectors, WalkModel):
     """Item vectors from walks on the graph of sessions."""

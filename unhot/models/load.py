@@ -1,5 +1,6 @@
 """Find all models by name, and load saved ones."""
 
+import dataclasses
 import importlib
 import os
 import pkgutil
@@ -9,6 +10,7 @@ from typing import Any
 import unhot.models
 from unhot.errors import DataError, FormatError
 from unhot.lm.language_model import AskedModel, LanguageModel
+from unhot.models.families import in_order
 from unhot.models.fasttext import FastText
 from unhot.models.fasttext_file import holds_model
 from unhot.models.model import MODELS, Model
@@ -35,6 +37,16 @@ for _module in pkgutil.iter_modules(unhot.models.__path__):
 def all_models() -> dict[str, type[Model[Any]]]:
     """Return all registered models by name: those of the package and those of loaded plugins."""
     return dict(MODELS)
+
+
+def models_of(family: str) -> dict[str, type[Model[Any]]]:
+    """Return the registered models of a family by name: its usual model first, then the most similar ones."""
+    settings = {
+        name: [field.name for field in dataclasses.fields(kind)]
+        for name, kind in MODELS.items()
+        if kind.family == family
+    }
+    return {name: MODELS[name] for name in in_order(settings, family)}
 
 
 def word_models() -> dict[str, type[WordModel]]:

@@ -76,7 +76,6 @@ class LogModel(Recommender, Model[L]):
     with_users: bool = False  # keep the log in the model's folder: users' names and histories
 
     unit = "interactions"
-    group = "recommend"
     use = "try: unhot recommend for {0} --history ITEM, or unhot recommend similar {0} ITEM"
 
     def __post_init__(self) -> None:

@@ -29,14 +29,13 @@ class LearnedMixture(NamedTuple):
     models: Sequence[Model[Any]]
 
 
-@model("mixture")
+@model("mixture", family="")
 @dataclasses.dataclass(kw_only=True)
 class Mixture(LanguageModel, Model[LearnedMixture]):
     """Some language models, and how much each counts."""
 
     weights: Any = ()  # one for each model; together they are one
 
-    made_by = "unhot lm mix"
     use = "try: unhot lm generate {0}, or unhot lm perplexity {0} TEXT"
 
     @classmethod

@@ -24,7 +24,8 @@ import numpy as np
 
 from unhot.corpus.phrases import Phrases
 from unhot.corpus.workplace import DiskFull
-from unhot.errors import ConfigError, DataError, FormatError
+from unhot.errors import ConfigError, DataError, FormatError, one_of
+from unhot.models.families import FAMILIES
 from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
 from unhot.models.settings import Range, check_settings
 from unhot.specs import registering
@@ -73,10 +74,9 @@ class Model(ABC, Generic[L]):
     threads: Annotated[int, Range(1, 1024)] = 2
 
     name: ClassVar[str]  # set by the decorator `model`
+    family: ClassVar[str] = "words"  # likewise; models of the family "classify" learn from labels
     unit: ClassVar[str] = "words"  # the unit in which progress is counted
-    labelled: ClassVar[bool] = False  # whether it learns from labels beside the text
     starts: ClassVar[bool] = False  # whether it can start from vectors or from another model
-    group: ClassVar[str] = ""  # the group of commands that trains it; "": `unhot train`
     use: ClassVar[str] = ""  # what to do with a saved model, whose folder is {}
 
     def __post_init__(self) -> None:
@@ -205,7 +205,7 @@ class Model(ABC, Generic[L]):
         If the source is `Cells`, nothing is read, counted or kept, and `reading`, `counting`, `directory` and
         `force` have no effect.
         """
-        if labels is not None and not self.labelled:
+        if labels is not None and self.family != "classify":
             raise ConfigError(f"labels: {self.name} learns from text without labels; leave labels out")
         begins = Begins(start, frozen, History())
         self.check_begins(begins)
@@ -378,9 +378,20 @@ class Model(ABC, Generic[L]):
         return model
 
 
-def model(name: str) -> Callable[[AnyModel], AnyModel]:
-    """Register a model under a name."""
-    return registering(MODELS, name, "model")
+def model(name: str, *, family: str | None = None) -> Callable[[AnyModel], AnyModel]:
+    """Register a model under a name.
+
+    family   whose commands train it, see `FAMILIES`; "": no command trains it; None: that of its base class,
+             which is "words" unless a base class is registered in another family
+    """
+    if family:
+        one_of(f"family of {name}", family, (*FAMILIES,))
+
+    def decorate(kind: AnyModel) -> AnyModel:
+        kind.family = kind.family if family is None else family
+        return registering(MODELS, name, "model")(kind)
+
+    return decorate
 
 
 def shaped_tensor(saved: SavedModel, name: str, shape: tuple[int, ...], kind: Any = None) -> Any:

@@ -54,7 +54,7 @@ class LearnedNet(NamedTuple):
     resuming: Callable[[], Mapping[str, Any]]  # returns the tensors that resuming needs beside the parameters
 
 
-@model("neural")
+@model("neural", family="language")
 @dataclasses.dataclass(kw_only=True)
 class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
     """A neural language model: its settings and, after `fit` or `load`, its net."""

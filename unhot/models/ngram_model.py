@@ -58,7 +58,7 @@ class LearnedNgrams(NamedTuple):
     packed: PackedNgrams
 
 
-@model("ngram")
+@model("ngram", family="language")
 @dataclasses.dataclass(kw_only=True)
 class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
     """An n-gram language model: its settings and, after `fit` or `load`, its probabilities."""

@@ -33,7 +33,7 @@ class EventCounts(NamedTuple):
     events: Floats
 
 
-@model("popularity")
+@model("popularity", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class Popularity(CountedModel):
     """Recommend the items with the most events to everybody."""
@@ -54,7 +54,7 @@ class Popularity(CountedModel):
         return np.tile(self.counted.events, (len(histories), 1))
 
 
-@model("recent-popularity")
+@model("recent-popularity", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class RecentPopularity(Popularity):
     """Recommend the items with the most events of late to everybody."""

@@ -21,7 +21,7 @@ from unhot.models.settings import Range
 from unhot.types import Floats
 
 
-@model("session-knn")
+@model("session-knn", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class SessionKNN(CountedModel):
     """Recommend what the sessions had that share most with a history."""

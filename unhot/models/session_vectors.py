@@ -54,7 +54,7 @@ NO_SESSIONS = Sessions(  # to compile with
 )
 
 
-@model("session")
+@model("session", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class SessionVectors(ItemVectors):
     """Item vectors from sessions, bookings, markets and rejections."""

@@ -41,7 +41,7 @@ def reference(lines: list[list[int]], items: int, window: int, backward: float) 
     return np.asarray(np.divide(counts, sums, out=np.zeros_like(counts), where=sums > 0))
 
 
-@model("skip-markov")
+@model("skip-markov", family="recommend")
 @dataclasses.dataclass(kw_only=True)
 class SkipMarkov(HistoryModel):
     """Recommend what came soon after the last items of a history."""
