@@ -13,7 +13,7 @@ from unhot.data.shop import make_shop, write_shop
 from unhot.errors import DataError
 from unhot.evaluate.recommending import evaluate_recommender
 from unhot.logs.encoding import read_log
-from unhot.models.load import all_models
+from unhot.models.load import all_models, models_of
 
 SMALL = ("--dim", 8, "--epochs", 2, "--sample", 0, "--threads", 1)
 
@@ -131,7 +131,7 @@ def test_lines_of_sessions_have_an_order(tmp_path):
         all_models()["popularity"](**how).fit([["u", "a", "b", "c"], ["v", "b", "c", "d"]])
 
 
-@pytest.mark.parametrize("name", sorted(set(recommenders.GRIDS) - {"item2vec", "skip-markov"}))
+@pytest.mark.parametrize("name", sorted(models_of("recommend").keys() - {"item2vec", "skip-markov"}))
 def test_every_model_trains_and_is_evaluated(folder, name, tmp_path):
     more = ("--combine", "none") if name == "eges" else ()
     small = SMALL if name in ("session", "graph", "eges") else ()
@@ -376,7 +376,7 @@ def test_compare(folder, tmp_path):
     columns = ("--booked", "booked", "--side", "price")
     shown = ok("compare", folder / "log.csv", "-o", tmp_path / "c", "--threads", 1, *columns)
     rows = rows_of(tmp_path / "c.csv")
-    names = set(recommenders.GRIDS)
+    names = set(models_of("recommend"))
     assert {row["model"] for row in rows} == names
     assert {row["learned_from"] for row in rows} == {"train", "train + validation"}
     assert len(rows) == 2 * len(names)

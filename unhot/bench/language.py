@@ -9,7 +9,7 @@ words.
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from unhot.corpus.encoding import encode
 from unhot.errors import Diverged, whole
 from unhot.evaluate.figures import plain
 from unhot.evaluate.language import LanguageFigures, measure_language
+from unhot.models.load import models_of
 from unhot.models.mixture import Mixture
 from unhot.models.neural_lm import NeuralLM
 from unhot.models.ngram_model import NGramModel
@@ -79,8 +80,8 @@ class LanguageSettings:
 class LanguageRow:
     """The results of one model."""
 
-    name: str  # the layer as it was given, `n-grams`, or a mixture
-    kind: str  # layer, ngram or mixture
+    name: str  # the layer as it was given, `n-grams`, a mixture, or another model
+    kind: str  # layer, ngram, mixture or model
     seed: int = 0
     lr: float = math.nan
     seconds: float = 0.0  # of training
@@ -171,6 +172,7 @@ def compare_language(
         run = _Comparison(settings, corpus, Path(valid), Path(test), tell)
         try:
             rows.append(run.ngrams())
+            rows.extend(run.others())
             tell(f"{len(chosen)} layers: at most about {run.seconds(len(chosen)) / 60:,.0f} minutes in all")
             for number, layer in enumerate(chosen, 1):
                 tell(f"{number}/{len(chosen)} {layer}")
@@ -200,14 +202,29 @@ class _Comparison:
 
     def ngrams(self) -> LanguageRow:
         """Train and measure the n-grams."""
+        self.grams = NGramModel(order=self.settings.order, min_count=self.settings.min_count)
+        return self._fitted(f"{NGRAM}, order {self.settings.order}", "ngram", self.grams)
+
+    def others(self) -> Iterator[LanguageRow]:
+        """Yield the rows of all other language models, with their usual settings: those of plugins."""
+        for name, kind in models_of("language").items():
+            if kind in (NGramModel, NeuralLM):
+                continue
+            own = {each.name for each in fields(kind)} & {"min_count", "threads"}
+            settings = {each: getattr(self.settings, each) for each in own}
+            try:
+                yield self._fitted(name, "model", kind(**settings))
+            except Exception as error:  # any error, as the model is not ours: the others go on
+                yield self._failed(name, "model", error)
+
+    def _fitted(self, name: str, kind: str, model: Any) -> LanguageRow:
+        """Train a model that has no output layer, and measure it."""
         began = time.perf_counter()
-        model = NGramModel(order=self.settings.order, min_count=self.settings.min_count)
         model.fit(self.corpus, note=lambda line: None)
         seconds = time.perf_counter() - began
-        self.grams = model
         row = LanguageRow(
-            name=f"{NGRAM}, order {self.settings.order}",
-            kind="ngram",
+            name=name,
+            kind=kind,
             seconds=seconds,
             tokens=self.corpus.words,
             learned_bytes=sum(tensor.nbytes for tensor in model.tensors(complete=True).values()),
@@ -246,8 +263,12 @@ class _Comparison:
                 self._say(row)
                 yield row
         except Exception as error:  # any error, as a layer may come from a plugin: the others go on
-            self.tell(f"  failed: {reason(error)}")
-            yield LanguageRow(name=layer, kind="layer", failed=reason(error))
+            yield self._failed(layer, "layer", error)
+
+    def _failed(self, name: str, kind: str, error: Exception) -> LanguageRow:
+        """Say why a model has no figures, and return its row."""
+        self.tell(f"  failed: {reason(error)}")
+        return LanguageRow(name=name, kind=kind, failed=reason(error))
 
     def _best_lr(self, layer: str) -> float:
         """Return the rate with the lowest loss after a short training."""

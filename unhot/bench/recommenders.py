@@ -11,13 +11,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from unhot.errors import ConfigError, DataError, UnhotError
+from unhot.bench.results import reason
+from unhot.errors import ConfigError, DataError
 from unhot.evaluate.recommending import Recommending, measure_cases
 from unhot.items.ranking import mean_ndcg
 from unhot.logs.log import Log
 from unhot.logs.splitting import Cases, check_order, last_cases, split_log
 from unhot.models.ease import ease_cost
-from unhot.models.load import all_models
+from unhot.models.load import models_of
 from unhot.models.log_model import LogModel
 from unhot.models.popularity import DAYS, SHARES
 from unhot.sizes import readable
@@ -34,9 +35,9 @@ def _asks(*pairs: tuple[int, float]) -> list[Settings]:
 
 
 SHORT = _asks((5, 0.8), (5, 0.5), (10, 0.8), (3, 0.6))
-# name -> settings that need a fit, and settings that only change how a fitted model is asked
+# name -> settings that need a fit, and settings that only change how a fitted model is asked; models that are
+# not listed, such as those of plugins, have their defaults
 GRIDS: dict[str, tuple[list[Settings], list[Settings]]] = {
-    "popularity": ([{}], [{}]),
     "recent-popularity": ([], [{}]),  # depends on whether the log has times
     "itemknn": ([{"shrinkage": s} for s in (0.0, 5.0, 20.0)], _asks((0, 1.0), (20, 0.8))),
     "last-cosine": ([{"shrinkage": s} for s in (0.0, 5.0, 20.0)], SHORT),
@@ -60,6 +61,7 @@ GRIDS: dict[str, tuple[list[Settings], list[Settings]]] = {
         SHORT,
     ),
 }
+USUAL: tuple[list[Settings], list[Settings]] = ([{}], [{}])
 
 
 @dataclasses.dataclass
@@ -110,9 +112,10 @@ def compare_recommenders(
     """
     if split == "none":
         raise ConfigError("split=none: nothing would be left to choose settings on; choose another split")
-    names = [*dict.fromkeys(models)] or list(GRIDS)
-    if unknown := [name for name in names if name not in GRIDS]:
-        raise ConfigError(f"models={unknown[0]}: there is no such recommender; known are {', '.join(GRIDS)}")
+    known = models_of("recommend")
+    names = [*dict.fromkeys(models)] or [*reversed(known)]  # time that simple models leave is for the others
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigError(f"models={unknown[0]}: there is no such recommender; known are {', '.join(known)}")
     began = time.perf_counter()
     check_order(log, split)
     cut = split_log(log, split, share, test=prefixes is None)
@@ -135,8 +138,8 @@ def compare_recommenders(
             except KeyboardInterrupt:
                 interrupted = True
                 break
-            except UnhotError as error:
-                row.failed = str(error)
+            except Exception as error:  # any error, as a model may come from a plugin: the others go on
+                row.failed = reason(error)
             tell(f"{name}: {summary(row)}")
     rows.sort(key=lambda row: -_figure(row))
     seconds = time.perf_counter() - began
@@ -188,7 +191,7 @@ class _Work:
         longest = 0.0
         chosen: LogModel[Any] | None = None
         for fitted, settings in self._fitted(row.name):
-            for ask in GRIDS[row.name][1]:
+            for ask in GRIDS.get(row.name, USUAL)[1]:
                 for name, value in ask.items():
                     setattr(fitted, name, value)
                 found = mean_ndcg(fitted, self.validation, exclude_seen=self.leave_out)
@@ -222,13 +225,13 @@ class _Work:
 
     def _fitted(self, name: str) -> Iterator[tuple[LogModel[Any], Settings]]:
         """Yield the model fitted with each of its settings."""
-        kind = all_models()[name]
+        kind = models_of("recommend")[name]
         if name == "ease":
             self._check_ease()
         if (name == "eges" and not self.train.sides) or (name == "session" and not self.train.marks.size):
             needed = "side values (--side, --items)" if name == "eges" else "bookings (--booked)"
             raise DataError(f"left out: the log has no {needed}")
-        for settings in GRIDS[name][0] or self._recent():
+        for settings in GRIDS.get(name, USUAL)[0] or self._recent():
             made = kind(**self.shared, **settings)
             assert isinstance(made, LogModel)
             made.held_out, made.exclude_seen = self.validation, self.leave_out

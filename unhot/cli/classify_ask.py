@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.cli.options import json_option, named
+from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import (
     OnProgress,
     column_option,
@@ -49,6 +50,7 @@ SHOWN = 15  # rows of a table of shares
 @format_option
 @threads_option
 @force_option
+@plugin_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def predict(
     model: str,
@@ -72,6 +74,7 @@ def predict(
     """
     from unhot.evaluate.labeller import open_labeller
     from unhot.lines.choosing import check_asked
+    from unhot.lines.predictor import LinePredictor
     from unhot.tables.annotate import annotate
 
     check_asked(k, threshold)
@@ -79,7 +82,8 @@ def predict(
     labeller = open_labeller(model, threads)
 
     def write(place: Any, on_progress: OnProgress) -> None:
-        if _is_plain(source, out, kind, k, column, names):
+        compiled = isinstance(labeller.predictor, LinePredictor)
+        if compiled and _is_plain(source, out, kind, k, column, names):
             _predict_lines(labeller, source, place, threshold, force, on_progress)
         else:
             annotate(
@@ -130,6 +134,7 @@ def _predict_lines(
 @click.argument("text")
 @click.option("--label", help="The label to explain  [default: the most probable one]")
 @click.option("--all", "everything", is_flag=True, help=f"Show all shares, not only the {SHOWN} largest.")
+@plugin_option
 @json_option
 def explain(model: str, text: str, label: str | None, everything: bool, as_json: bool) -> int:
     """Show how much each word and n-gram of TEXT speaks for a label.

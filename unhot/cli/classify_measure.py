@@ -12,6 +12,7 @@ import click
 
 from unhot.cli.classify_ask import k_option, threshold_option
 from unhot.cli.options import json_option, named
+from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import column_option, format_option, threads_option
 from unhot.cli.show import note, print_table, show_json
 from unhot.cli.text_options import force_option
@@ -39,6 +40,7 @@ label_column_option = click.option(
 @format_option
 @threads_option
 @force_option
+@plugin_option
 @click.option("--all-labels", is_flag=True, help=f"Show all labels, not only the {SHOWN} most frequent.")
 @click.option("--plot", callback=named, help="Write a picture of confusions and reliability to this file.")
 @json_option
@@ -178,6 +180,7 @@ def _draw(found: LabelTest, path: str) -> None:
 @label_column_option
 @format_option
 @force_option
+@plugin_option
 @json_option
 def calibrate(
     model: str,

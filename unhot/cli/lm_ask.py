@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.cli.options import json_option, named
+from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import (
     OnProgress,
     column_option,
@@ -42,6 +43,7 @@ PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 )
 @threads_option
 @force_option
+@plugin_option
 @json_option
 def perplexity(
     model: str,
@@ -107,6 +109,7 @@ def _show_details(figures: LanguageFigures) -> None:
 @format_option
 @threads_option
 @force_option
+@plugin_option
 @click.option(
     "--by-line",
     is_flag=True,
@@ -202,6 +205,7 @@ def score(
 @click.option("--top-p", type=float, help="Draw from the fewest words that have this probability together.")
 @click.option("--seed", type=click.IntRange(0), help="The same seed draws the same sentences.")
 @click.option("--next", "k", type=click.IntRange(1), help="Show the K most likely next words instead.")
+@plugin_option
 @json_option
 def generate(model: str, context: str, number: int, k: int | None, as_json: bool, **how: Any) -> int:
     """Draw sentences from MODEL, after the words of CONTEXT if these are given."""

@@ -72,11 +72,11 @@ def compare(
 
     Every layer trains the same body on TRAIN for the same time. Its learning rate is chosen on VALID, in
     short trainings that take about as long again. The figures are of TEST, normalised over all words.
-    n-grams, and mixtures of them with each layer, come beside. Ctrl-C stops and shows the results so far.
+    n-grams, mixtures of them with each layer, and language models of plugins come beside. Ctrl-C stops and
+    shows the results so far.
     """
     from unhot.bench.language import LanguageSettings, compare_language
 
-    options.pop("plugin", None)
     settings, files = LanguageSettings(**options), writable_files(prefix, ENDINGS)
     for path in (train, valid, test):
         if not Path(path).is_file():

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from unhot.cli.options import json_option, named
+from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import threads_option
 from unhot.cli.show import note, print_table, show_json
 
@@ -30,6 +31,7 @@ from unhot.cli.show import note, print_table, show_json
     help="Neural models: go on from line to line, or begin each line anew.",
 )
 @threads_option
+@plugin_option
 @json_option
 def mix(
     models: tuple[str, ...], validation: str, target: str, carry: bool, threads: int, as_json: bool

@@ -171,10 +171,10 @@ def _load_plugins(context: click.Context, parameter: click.Parameter, plugins: t
 
 
 def plugin_option(command: Command) -> Command:
-    """Add the option `--plugin` to a command that takes output layers by name."""
+    """Add the option `--plugin` to a command that takes output layers or models."""
     decorate = click.option(
         "--plugin", multiple=True, is_eager=True, expose_value=False, callback=_load_plugins, metavar="FILE",
-        help="Load a Python file or module with your own output layers or models.",
+        help="Python file or module with layers or models.",
     )  # fmt: skip
     out: Command = decorate(command)
     return out

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.cli.options import json_option
+from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import note, print_table, show_json
 from unhot.errors import ConfigError, DataError
@@ -46,6 +47,7 @@ def open_recommender(path: str) -> Any:
 @click.option("--user-type", metavar="TYPE", help="session: recommend for a type of users, such as new.")
 @count_option
 @seen_option
+@plugin_option
 @json_option
 def for_users(
     model: str,
@@ -101,6 +103,7 @@ def for_users(
 @click.argument("items", nargs=-1, metavar="ITEM...")
 @click.option("--values", multiple=True, metavar="COLUMN=VALUE...", help="Side values of a new item.")
 @count_option
+@plugin_option
 @json_option
 def similar(model: str, items: tuple[str, ...], values: tuple[str, ...], k: int, as_json: bool) -> int:
     """Show the items that are most similar to an item, or to a new item that has some side values."""
@@ -123,6 +126,7 @@ def similar(model: str, items: tuple[str, ...], values: tuple[str, ...], k: int,
 @click.command()
 @click.argument("model")
 @click.argument("items", nargs=-1, required=True, metavar="ITEM...")
+@plugin_option
 @json_option
 def explain(model: str, items: tuple[str, ...], as_json: bool) -> int:
     """Show what the vectors of items are made of: an item's own part, and its side values (eges)."""

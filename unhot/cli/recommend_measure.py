@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.cli.options import json_option
+from unhot.cli.outputs import plugin_option
 from unhot.cli.recommend_ask import open_recommender, seen_option
 from unhot.cli.show import note, print_table, show_json
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--at", "ks", metavar="K,K,...", default="5,10,20", show_default=True, help="Lengths of lists.")
 @seen_option
 @click.option("--sampled", type=click.IntRange(1), help="Also rank among so many random items; see the help.")
+@plugin_option
 @json_option
 def evaluate(
     model: str,

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,22 +11,37 @@ from unhot.corpus.reading.files import FileReader
 from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
 from unhot.errors import ConfigError, FormatError
 from unhot.lines.answers import AnswerWriter
+from unhot.lines.choosing import Chosen
 from unhot.lines.fasttext_model import fasttext_predictor
 from unhot.lines.line_rows import LABEL
 from unhot.lines.predictor import LinePredictor, TextBlock
 from unhot.models.classifier import Classifier
 from unhot.models.load import load
+from unhot.models.model import Model
 from unhot.tables.labelled import LabelledRows, labelled_rows
 from unhot.tables.text_lines import BREAKS
 from unhot.threads import in_order
+from unhot.types import Doubles
 from unhot.vectors.formats.sniff import is_fasttext
 from unhot.vocab.vocabulary import encode_word
+
+
+class LabelPredictor(Protocol):
+    """What every classifier answers with; labels are numbers."""
+
+    threads: int
+
+    def predict(self, texts: Sequence[str], k: int = 1, threshold: float = 0.0) -> Chosen:
+        """Return the best labels of texts: at most k (-1: all), with probabilities from `threshold` on."""
+
+    def probabilities(self, texts: Sequence[str]) -> Doubles:
+        """Return the probabilities of all labels: [texts, labels]."""
 
 
 class Labeller(NamedTuple):
     """What predicts labels, the names of the labels, and how label lines and tables are read."""
 
-    predictor: LinePredictor
+    predictor: LabelPredictor
     labels: list[str]
     prefix: str = LABEL
     label_column: str | None = None
@@ -42,8 +57,9 @@ class Labeller(NamedTuple):
         return [[column[a] if b > a else None for a, b in places] for column in (names, numbers)]
 
     def answers(self, reader: FileReader, threshold: float) -> Iterator[bytes]:
-        """Yield a line `label<TAB>score` for each line of a text, many lines at a time."""
+        """Yield a line `label<TAB>score` for each line of a text, many at a time, by a `LinePredictor`."""
         pool, predictor = Pool(), self.predictor
+        assert isinstance(predictor, LinePredictor)
         write = AnswerWriter([encode_word(label.translate(BREAKS)) for label in self.labels])
         predictor.compile()
 
@@ -61,8 +77,8 @@ class Labeller(NamedTuple):
         return labelled_rows(source, labels, label_column=self.label_column, prefix=self.prefix, **how)
 
 
-def labeller_of(model: Classifier) -> Labeller:
-    """Return a trained classifier as a labeller."""
+def labeller_of(model: Any) -> Labeller:
+    """Return a trained model of the family `classify` as a labeller."""
     return Labeller(model.predictor, model.labels, model.label_prefix, model.label_column)
 
 
@@ -70,20 +86,28 @@ def open_labeller(path: str | os.PathLike[str], threads: int = 2) -> Labeller:
     """Open a saved classifier, or a .bin or .ftz of fastText."""
     if Path(path).is_file() and is_fasttext(Path(path)):
         return Labeller(*fasttext_predictor(Path(path), threads))
-    labeller = labeller_of(open_classifier(path))
+    labeller = labeller_of(_open(path))
     labeller.predictor.threads = threads
     return labeller
 
 
 def open_classifier(path: str | os.PathLike[str]) -> Classifier:
-    """Open a saved classifier; raise a `FormatError` for any other model."""
-    if Path(path).is_file() and is_fasttext(Path(path)):
-        raise ConfigError(
-            f"{path}: is a file of fastText, which can predict and be tested, but nothing else; give a "
-            "folder that `unhot classify train` wrote"
-        )
-    model = load(path)
+    """Open a saved `Classifier`; raise a `ConfigError` for others, which can only predict and be tested."""
+    fasttext = Path(path).is_file() and is_fasttext(Path(path))
+    model = None if fasttext else _open(path)
     if not isinstance(model, Classifier):
+        what = "file of fastText" if model is None else f"{model.name} model"
+        raise ConfigError(
+            f"{path}: is a {what}, which can predict and be tested, but nothing else; give a folder that "
+            "`unhot classify train` wrote"
+        )
+    return model
+
+
+def _open(path: str | os.PathLike[str]) -> Model[Any]:
+    """Open a saved model of the family `classify`; raise a `FormatError` for any other model."""
+    model = load(path)
+    if model.family != "classify":
         raise FormatError(
             f"{path}: is a model of kind {model.name!r}, not a classifier; give a folder that "
             "`unhot classify train` wrote"

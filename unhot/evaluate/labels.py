@@ -51,12 +51,7 @@ def measure_labels(
 
 def _log_losses(labeller: Labeller, texts: list[str], truth: Any) -> Doubles:
     """Return -log of the mean probability of each line's known labels; of none, that of one in a million."""
-    dim = labeller.predictor.model.rows.dim
-
-    def all_labels(hidden: Any, _: Any) -> Doubles:
-        return labeller.predictor.scorer.probabilities(hidden[:, :dim])
-
-    probabilities = np.concatenate([*labeller.predictor.over(texts, all_labels)])
+    probabilities = labeller.predictor.probabilities(texts)
     starts, ids = truth
     owner = np.repeat(np.arange(len(texts)), np.diff(starts))[ids >= 0]
     sums = np.bincount(owner, probabilities[owner, ids[ids >= 0]], len(texts))

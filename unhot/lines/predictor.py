@@ -21,7 +21,7 @@ from unhot.lines.line_sums import (
     line_settings,
     line_tables,
 )
-from unhot.types import Bytes, Floats
+from unhot.types import Bytes, Doubles, Floats
 from unhot.vocab.subwords import LINE_END
 from unhot.vocab.vocabulary import encode_word
 
@@ -63,6 +63,12 @@ class LinePredictor:
         check_asked(k, threshold)
         parts = self.over(texts, lambda hidden, squares: self.choose(hidden, squares, k, threshold))
         return joined(list(parts))
+
+    def probabilities(self, texts: Sequence[str]) -> Doubles:
+        """Return the probabilities of all labels: [texts, labels]."""
+        dim = self.model.rows.dim
+        parts = self.over(texts, lambda hidden, _: self.scorer.probabilities(hidden[:, :dim]))
+        return np.concatenate([np.zeros((0, self.scorer.labels)), *parts])
 
     def choose(self, hidden: Floats, squares: Floats, k: int, threshold: float) -> Chosen:
         """Return the best labels of lines with these vectors; a line without a row gets none."""

@@ -1,0 +1,183 @@
+"""Models of plugins are trained, asked, measured and compared like those of the package."""
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import commands
+import pytest
+
+PLUGINS = Path(commands.__file__).parent / "plugins"
+RECOMMENDER, LANGUAGE_MODEL, CLASSIFIER = (
+    PLUGINS / f"toy_{name}.py" for name in ("recommender", "language_model", "classifier")
+)
+LETTERS = "abcdefg"
+GRAPH = '''"""Rings: vectors of the nodes of a graph, of few numbers."""
+from dataclasses import dataclass
+from unhot.models.graph_vectors import GraphVectors
+from unhot.models.model import model
+
+@model("rings")  # of the family of its base class
+@dataclass(kw_only=True)
+class Rings(GraphVectors):
+    dim: int = 8  # length of each vector
+'''
+
+
+def rows_of(path):
+    """The rows of a file by what is in their first column."""
+    with path.open() as file:
+        return {next(iter(row.values())): row for row in csv.DictReader(file)}
+
+
+def ok(*arguments):
+    ended = commands.run(*arguments)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def refused(*arguments):
+    ended = commands.run(*arguments)
+    assert ended.returncode, ended.stdout
+    return ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "plugin", "name", "setting"),
+    [
+        ("recommend", RECOMMENDER, "tally", "--exponent FLOAT The power of the number of events."),
+        ("lm", LANGUAGE_MODEL, "unigrams", "--added FLOAT Added to every count. [default: 1]"),
+        ("classify", CLASSIFIER, "bayes", "--added FLOAT Added to every count. [default: 1]"),
+    ],
+)
+def test_help_lists_models_of_plugins_with_their_settings(command, plugin, name, setting):
+    for order in (("--plugin", plugin, "--help"), ("--help", "--plugin", plugin)):
+        shown = " ".join(ok(command, "train", *order).split())
+        assert f"{name}]" in shown.partition("--model [")[2].partition(" ")[0]
+        assert f"Settings of {name}: {setting}" in shown
+        assert f"{name} {name.capitalize()}: " in shown.partition(" Models: ")[2]
+    assert name not in ok(command, "train", "--help")
+    assert name not in ok("graph", "train", "--plugin", plugin, "--help")
+
+
+@pytest.fixture
+def log(tmp_path):
+    rows = [
+        f"u{user},{item},{time}" for user in range(40) for time, item in enumerate(LETTERS[user % 4 :][:4])
+    ]
+    (tmp_path / "log.csv").write_text("user,item,time\n" + "\n".join(rows) + "\n")
+    return tmp_path / "log.csv"
+
+
+def test_a_recommender(log, tmp_path):
+    plugin = ("--plugin", RECOMMENDER)
+    how = ("--split", "leave-last-out", "--with-users", "--exponent", 0.5)
+    ok("recommend", "train", log, "-o", tmp_path / "m", "--model", "tally", *how, *plugin)
+    found = json.loads(ok("recommend", "evaluate", tmp_path / "m", "--json", *plugin))
+    assert (found["model"], found["users"]) == ("tally", 40)
+    assert found["recall@20"] == 0.5  # nobody had f or g before the last two events
+    answers = json.loads(ok("recommend", "for", tmp_path / "m", "--json", *plugin, "u0", "u1"))
+    assert {user: len(answer) > 0 for user, answer in answers.items()} == {"u0": True, "u1": True}
+    assert "'tally'" in refused("recommend", "evaluate", tmp_path / "m")
+    assert "unigrams" in refused("recommend", "train", log, "-o", tmp_path / "n", "--model", "unigrams")
+
+
+def test_recommenders_are_compared(log, tmp_path):
+    broken = RECOMMENDER.read_text().replace("tally", "broken").replace("np.tile", "np.no_such")
+    (tmp_path / "broken.py").write_text(broken)
+    plugins = ("--plugin", RECOMMENDER, "--plugin", tmp_path / "broken.py")
+    names = ("--models", "tally", "broken", "popularity")
+    shown = ok("recommend", "compare", log, *names, *plugins, "-o", tmp_path / "c", "-q")
+    rows = rows_of(tmp_path / "c.csv")
+    assert rows["tally"]["ndcg@10"] == rows["popularity"]["ndcg@10"]
+    assert "no_such" in shown
+    everything = ok("recommend", "compare", log, *plugins, "--minutes", 0.01, "-q", "-o", tmp_path / "d")
+    assert "tally" in everything
+    told = refused("recommend", "compare", log, "--models", "tally", "-o", tmp_path / "e")
+    assert "tally: there is no such recommender; known are item2vec, eges" in told
+
+
+@pytest.fixture
+def text(tmp_path):
+    (tmp_path / "text.txt").write_text("a b c a\nb a\n\na a b\n" * 40)
+    return tmp_path / "text.txt"
+
+
+def test_a_language_model(text, tmp_path):
+    plugin = ("--plugin", LANGUAGE_MODEL)
+    ok("lm", "train", text, "-o", tmp_path / "m", "--model", "unigrams", "--added", 1e-9, *plugin)
+    found = json.loads(ok("lm", "perplexity", tmp_path / "m", text, "--json", "--details", *plugin))
+    p = [5 / 13, 3 / 13, 1 / 13, 4 / 13]  # a, b, c, the end of a line
+    assert found["bits"] == pytest.approx(-sum(each * math.log2(each) for each in p))
+    ok("lm", "score", tmp_path / "m", text, "-o", tmp_path / "scores.txt", "-q", *plugin)
+    assert len((tmp_path / "scores.txt").read_text().splitlines()) == 160
+    assert json.loads(ok("lm", "generate", tmp_path / "m", "--next", 1, "--json", *plugin))[0]["word"] == "a"
+    ok("lm", "train", text, "-o", tmp_path / "n", "--order", 2, "--smoothing", "witten_bell")
+    models = (tmp_path / "m", tmp_path / "n")
+    ok("lm", "mix", *models, "--validation", text, "-o", tmp_path / "mixed", *plugin)
+    assert ok("lm", "perplexity", tmp_path / "mixed", text, *plugin)
+    assert "only models of n-grams" in refused("lm", "convert", tmp_path / "m", tmp_path / "m.arpa", *plugin)
+    assert "--plugin FILE" in refused("lm", "perplexity", tmp_path / "m", text)
+
+
+def test_language_models_are_compared(text, tmp_path):
+    pytest.importorskip("torch")
+    broken = LANGUAGE_MODEL.read_text().replace('"unigrams"', '"broken"').replace("np.log10(", "np.no_such(")
+    (tmp_path / "broken.py").write_text(broken)
+    plugins = ("--plugin", LANGUAGE_MODEL, "--plugin", tmp_path / "broken.py")
+    small = ("--layers", "softmax", "--dim", 4, "--epochs", 1, "--lr", 0.01, "--batch", 2, "--order", 2)
+    ended = commands.run("lm", "compare", text, text, text, *small, *plugins, "-q", "-o", tmp_path / "c")
+    assert ended.returncode == 0, ended.stderr
+    rows = rows_of(tmp_path / "c.csv")
+    assert rows["unigrams"]["kind"] == "model"
+    assert float(rows["unigrams"]["perplexity"]) > float(rows["n-grams, order 2"]["perplexity"])
+    assert "no_such" in rows["broken"]["failed"]
+    assert "`unigrams`" in (tmp_path / "c.md").read_text()
+
+
+@pytest.fixture
+def lines(tmp_path):
+    (tmp_path / "lines.txt").write_text("__label__pos good film\n__label__neg bad film\n" * 30)
+    return tmp_path / "lines.txt"
+
+
+def test_a_classifier(lines, tmp_path):
+    plugin = ("--plugin", CLASSIFIER)
+    ok("classify", "train", lines, "-o", tmp_path / "m", "--model", "bayes", *plugin)
+    found = json.loads(ok("classify", "test", tmp_path / "m", lines, "--json", *plugin))
+    assert (found["examples"], found["accuracy"]) == (60, 1.0)
+    assert found["log_loss"] == pytest.approx(-math.log(31 / 32))
+    (tmp_path / "new.txt").write_text("a good one\nhow bad\n")
+    for k in (1, 2):
+        ok(
+            "classify",
+            "predict",
+            tmp_path / "m",
+            tmp_path / "new.txt",
+            "-o",
+            tmp_path / "out",
+            "-k",
+            k,
+            *plugin,
+        )
+        assert [line.strip('["')[:3] for line in (tmp_path / "out").read_text().splitlines()] == [
+            "pos",
+            "neg",
+        ]
+    told = refused("classify", "explain", tmp_path / "m", "a good one", *plugin)
+    assert "is a bayes model, which can predict and be tested, but nothing else" in told
+    assert "bayes model" in refused("classify", "calibrate", tmp_path / "m", lines, *plugin)
+    assert "--plugin FILE" in refused("classify", "test", tmp_path / "m", lines)
+
+
+def test_a_model_of_a_graph(tmp_path):
+    (tmp_path / "rings.py").write_text(GRAPH)
+    edges = [f"{a} {(a + step) % 30}" for a in range(30) for step in (1, 2)]
+    (tmp_path / "edges.txt").write_text("\n".join(edges) + "\n")
+    plugin = ("--plugin", tmp_path / "rings.py")
+    how = ("--model", "rings", "--walks", 2, "--length", 10, "--hold-out", 0.1, "-q")
+    ok("graph", "train", tmp_path / "edges.txt", "-o", tmp_path / "m", *how, *plugin)
+    found = ok("graph", "evaluate", tmp_path / "m", tmp_path / "edges.txt", "--json", *plugin)
+    assert json.loads(found)["edges"] == 6
+    assert "'rings'" in refused("graph", "evaluate", tmp_path / "m", tmp_path / "edges.txt")

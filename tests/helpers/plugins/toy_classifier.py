@@ -1,0 +1,92 @@
+"""Bayes: naive Bayes, which multiplies the probabilities of a text's words given a label."""
+
+import contextlib
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from unhot.lines.choosing import choose
+from unhot.models.labelled_source import LabelledSource
+from unhot.models.model import model, shaped_tensor
+from unhot.models.settings import Range
+from unhot.models.text_model import LABELS, TextModel
+from unhot.probability import softmax
+from unhot.tables.labelled import labelled_rows
+from unhot.vocab.vocabulary import Vocabulary
+
+
+class LearnedBayes(NamedTuple):
+    in_vocabulary: Vocabulary
+    out_vocabulary: Vocabulary
+    together: Any  # [labels, words]: how often they occur together
+
+
+@model("bayes", family="classify")
+@dataclass(kw_only=True)
+class Bayes(TextModel[LearnedBayes]):
+    min_count: Annotated[int, Range(1)] = 1  # words that occur less often are left out
+    label_prefix: str = "__label__"  # what a token begins with if it is a label
+    label_column: str | None = None  # the column of the labels, in tables
+    added: Annotated[float, Range(0)] = 1.0  # added to every count
+
+    @contextlib.contextmanager
+    def open_input(self, reads, tells):
+        columns = {"column": reads.column, "label_column": self.label_column}
+        rows = labelled_rows(reads.source, reads.labels, prefix=self.label_prefix, **columns)
+        source = LabelledSource(rows, 0.0, 0.0, seed=1)
+        text = replace(reads, source=source.texts(), labels=source.labels, column=None)
+        with self.open_text(text, tells) as corpus:
+            yield corpus
+
+    def begin(self, data, begins, tells):
+        return Counting(self, data)
+
+    def tensors(self, *, complete):
+        return {"together": self.learned.together}
+
+    def take(self, saved):
+        words, labels = saved.vocabulary, saved.out_vocabulary
+        together = shaped_tensor(saved, "together", (len(labels), len(words)))
+        self.keep(LearnedBayes(words, labels, together))
+
+    @property
+    def labels(self):
+        return self.learned.out_vocabulary.words
+
+    @property
+    def predictor(self):
+        return BayesPredictor(self.learned, self.added)
+
+
+class Counting(NamedTuple):
+    owner: Any
+    corpus: Any
+
+    def train(self):
+        words, labels = self.corpus.vocabulary, self.corpus.beside[LABELS].vocabulary
+        together = np.zeros((len(labels), len(words)), np.int64)
+        for text, beside in self.corpus.aligned(0, self.corpus.sentences, LABELS):
+            for i in range(text.starts.size - 1):
+                for label in beside.ids[beside.starts[i] : beside.starts[i + 1]]:
+                    np.add.at(together[label], text.ids[text.starts[i] : text.starts[i + 1]], 1)
+        self.owner.keep(LearnedBayes(words, labels, together))
+
+    def close(self):
+        pass
+
+
+class BayesPredictor:
+    floor, later_first, threads = 0.0, False, 1
+
+    def __init__(self, learned, added):
+        raised = learned.together + added
+        self.log_p = np.log(raised / raised.sum(axis=1, keepdims=True))
+        self.index, self.labels = learned.in_vocabulary.index, len(raised)
+
+    def probabilities(self, texts):
+        ids = [[self.index[word] for word in text.split() if word in self.index] for text in texts]
+        return softmax(np.array([self.log_p[:, own].sum(axis=1) for own in ids]))
+
+    def predict(self, texts, k=1, threshold=0.0):
+        return choose(self, texts, k, threshold)
