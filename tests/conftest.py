@@ -21,6 +21,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
+collect_ignore = ["helpers/plugins"]  # importing them would register their models
+
+
 def pytest_collection_finish():
     """Leave what stays until the end, modules and thousands of tests, out of every garbage collection."""
     gc.collect()

@@ -91,6 +91,7 @@ def test_recommenders_are_compared(log, tmp_path):
     shown = ok("recommend", "compare", log, *names, *plugins, "-o", tmp_path / "c", "-q")
     rows = rows_of(tmp_path / "c.csv")
     assert rows["tally"]["ndcg@10"] == rows["popularity"]["ndcg@10"]
+    assert rows["tally"]["settings"] == "exponent=1.0"  # the first of the best ones that it tried
     assert "no_such" in shown
     everything = ok("recommend", "compare", log, *plugins, "--minutes", 0.01, "-q", "-o", tmp_path / "d")
     assert "tally" in everything

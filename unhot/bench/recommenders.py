@@ -20,6 +20,7 @@ from unhot.logs.splitting import Cases, check_order, last_cases, split_log
 from unhot.models.ease import ease_cost
 from unhot.models.load import models_of
 from unhot.models.log_model import LogModel
+from unhot.models.model import Model
 from unhot.models.popularity import DAYS, SHARES
 from unhot.sizes import readable
 from unhot.train.memory_plan import available_memory
@@ -35,8 +36,8 @@ def _asks(*pairs: tuple[int, float]) -> list[Settings]:
 
 
 SHORT = _asks((5, 0.8), (5, 0.5), (10, 0.8), (3, 0.6))
-# name -> settings that need a fit, and settings that only change how a fitted model is asked; models that are
-# not listed, such as those of plugins, have their defaults
+# name -> settings that need a fit, and settings that only change how a fitted model is asked; the model of a
+# plugin has such a pair as its class attribute `grid`, or else is taken with its defaults
 GRIDS: dict[str, tuple[list[Settings], list[Settings]]] = {
     "recent-popularity": ([], [{}]),  # depends on whether the log has times
     "itemknn": ([{"shrinkage": s} for s in (0.0, 5.0, 20.0)], _asks((0, 1.0), (20, 0.8))),
@@ -167,6 +168,12 @@ def _whole(model: LogModel[Any]) -> LogModel[Any]:
     return model
 
 
+def _change(model: LogModel[Any], settings: Settings) -> None:
+    """Change how a fitted model is asked."""
+    for name, value in settings.items():
+        setattr(model, name, value)
+
+
 def _figure(row: ComparedModel) -> float:
     found = row.refit or row.fit
     return -1.0 if found is None else found.figures["ndcg@10"]
@@ -190,21 +197,22 @@ class _Work:
         began = before = time.perf_counter()
         longest = 0.0
         chosen: LogModel[Any] | None = None
-        for fitted, settings in self._fitted(row.name):
-            for ask in GRIDS.get(row.name, USUAL)[1]:
-                for name, value in ask.items():
-                    setattr(fitted, name, value)
+        kind, best = models_of("recommend")[row.name], Settings()
+        fits, asks = getattr(kind, "grid", None) or GRIDS.get(row.name, USUAL)
+        for fitted, settings in self._fitted(kind, fits):
+            for ask in asks:
+                _change(fitted, ask)
                 found = mean_ndcg(fitted, self.validation, exclude_seen=self.leave_out)
                 if chosen is None or found > row.validation:
                     chosen, row.validation = fitted, found
-                    row.settings = {**settings, **ask}
+                    best, row.settings = ask, {**settings, **ask}
             now = time.perf_counter()
             longest, before = max(longest, now - before), now
             if now - began + 2 * longest > seconds:  # one more, and the last fit
                 break
         if chosen is None:
             return
-        self._set(chosen, row.settings)
+        _change(chosen, best)
         row.fit = self._tested(chosen, "train")
         again = dataclasses.replace(chosen)
         if (losses := chosen.history.validation) and hasattr(again, "epochs"):
@@ -219,19 +227,17 @@ class _Work:
         found = measure_cases(model, self.tests, "test", self.leave_out)
         return dataclasses.replace(found, split=self.split, learned_from=learned_from)
 
-    def _set(self, model: LogModel[Any], settings: Settings) -> None:
-        for name in settings.keys() & {"last", "decay", "neighbours"}:
-            setattr(model, name, settings[name])
-
-    def _fitted(self, name: str) -> Iterator[tuple[LogModel[Any], Settings]]:
+    def _fitted(
+        self, kind: type[Model[Any]], fits: list[Settings]
+    ) -> Iterator[tuple[LogModel[Any], Settings]]:
         """Yield the model fitted with each of its settings."""
-        kind = models_of("recommend")[name]
+        name = kind.name
         if name == "ease":
             self._check_ease()
         if (name == "eges" and not self.train.sides) or (name == "session" and not self.train.marks.size):
             needed = "side values (--side, --items)" if name == "eges" else "bookings (--booked)"
             raise DataError(f"left out: the log has no {needed}")
-        for settings in GRIDS.get(name, USUAL)[0] or self._recent():
+        for settings in fits or self._recent():
             made = kind(**self.shared, **settings)
             assert isinstance(made, LogModel)
             made.held_out, made.exclude_seen = self.validation, self.leave_out

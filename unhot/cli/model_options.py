@@ -48,7 +48,7 @@ class ModelOption(click.Option):
         fields: Mapping[str, DeclaredField],
         defaults: Mapping[str, Any],
         of: str,
-        layers: Iterable[str] = (),
+        layers: Iterable[str],
     ) -> None:
         """Make the option from the field of each model; `of` names these models in words."""
         first = next(iter(fields.values()))

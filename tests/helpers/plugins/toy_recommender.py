@@ -19,6 +19,8 @@ class Tallied(NamedTuple):
 class Tally(CountedModel):
     exponent: Annotated[float, Range(0)] = 1.0  # the power of the number of events
 
+    grid = ([{"exponent": 1.0}, {"exponent": 0.5}], [{}])  # what a comparison tries
+
     def count(self, log, tells):
         return Tallied(log.items.counts.astype(np.float32) ** np.float32(self.exponent))
 
