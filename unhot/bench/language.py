@@ -171,8 +171,7 @@ def compare_language(
     with encode(train, threads=settings.threads, **keep) as corpus:
         run = _Comparison(settings, corpus, Path(valid), Path(test), tell)
         try:
-            rows.append(run.ngrams())
-            rows.extend(run.others())
+            rows.extend(run.beside())
             tell(f"{len(chosen)} layers: at most about {run.seconds(len(chosen)) / 60:,.0f} minutes in all")
             for number, layer in enumerate(chosen, 1):
                 tell(f"{number}/{len(chosen)} {layer}")
@@ -200,39 +199,29 @@ class _Comparison:
         self.sample = _first_lines(valid, SAMPLE)
         self.grams: NGramModel | None = None
 
-    def ngrams(self) -> LanguageRow:
-        """Train and measure the n-grams."""
+    def beside(self) -> Iterator[LanguageRow]:
+        """Yield the rows of models without output layers: n-grams, then others with their defaults."""
         self.grams = NGramModel(order=self.settings.order, min_count=self.settings.min_count)
-        return self._fitted(f"{NGRAM}, order {self.settings.order}", "ngram", self.grams)
-
-    def others(self) -> Iterator[LanguageRow]:
-        """Yield the rows of all other language models, with their usual settings: those of plugins."""
+        models: dict[str, Any] = {f"{NGRAM}, order {self.settings.order}": self.grams}
         for name, kind in models_of("language").items():
-            if kind in (NGramModel, NeuralLM):
-                continue
-            own = {each.name for each in fields(kind)} & {"min_count", "threads"}
-            settings = {each: getattr(self.settings, each) for each in own}
-            try:
-                yield self._fitted(name, "model", kind(**settings))
-            except Exception as error:  # any error, as the model is not ours: the others go on
-                yield self._failed(name, "model", error)
-
-    def _fitted(self, name: str, kind: str, model: Any) -> LanguageRow:
-        """Train a model that has no output layer, and measure it."""
-        began = time.perf_counter()
-        model.fit(self.corpus, note=lambda line: None)
-        seconds = time.perf_counter() - began
-        row = LanguageRow(
-            name=name,
-            kind=kind,
-            seconds=seconds,
-            tokens=self.corpus.words,
-            learned_bytes=sum(tensor.nbytes for tensor in model.tensors(complete=True).values()),
-            figures=measure_language(model, self.test),
-            curve=((seconds, model.perplexity(self.sample).perplexity),),
-        )
-        self._say(row)
-        return row
+            if kind not in (NGramModel, NeuralLM):
+                own = {each.name for each in fields(kind)} & {"min_count", "threads"}
+                models[name] = kind(**{each: getattr(self.settings, each) for each in own})
+        for name, model in models.items():
+            began = time.perf_counter()
+            model.fit(self.corpus, note=lambda line: None)
+            seconds = time.perf_counter() - began
+            row = LanguageRow(
+                name=name,
+                kind="ngram" if model is self.grams else "model",
+                seconds=seconds,
+                tokens=self.corpus.words,
+                learned_bytes=sum(tensor.nbytes for tensor in model.tensors(complete=True).values()),
+                figures=measure_language(model, self.test),
+                curve=((seconds, model.perplexity(self.sample).perplexity),),
+            )
+            self._say(row)
+            yield row
 
     def seconds(self, layers: int) -> float:
         """Return how long so many layers take, if all are as slow as the full softmax, from a short trial."""
@@ -263,12 +252,8 @@ class _Comparison:
                 self._say(row)
                 yield row
         except Exception as error:  # any error, as a layer may come from a plugin: the others go on
-            yield self._failed(layer, "layer", error)
-
-    def _failed(self, name: str, kind: str, error: Exception) -> LanguageRow:
-        """Say why a model has no figures, and return its row."""
-        self.tell(f"  failed: {reason(error)}")
-        return LanguageRow(name=name, kind=kind, failed=reason(error))
+            self.tell(f"  failed: {reason(error)}")
+            yield LanguageRow(name=layer, kind="layer", failed=reason(error))
 
     def _best_lr(self, layer: str) -> float:
         """Return the rate with the lowest loss after a short training."""

@@ -238,8 +238,7 @@ class _Work:
             needed = "side values (--side, --items)" if name == "eges" else "bookings (--booked)"
             raise DataError(f"left out: the log has no {needed}")
         for settings in fits or self._recent():
-            made = kind(**self.shared, **settings)
-            assert isinstance(made, LogModel)
+            made: Any = kind(**self.shared, **settings)
             made.held_out, made.exclude_seen = self.validation, self.leave_out
             yield _whole(made.fit(self.train)), settings
 

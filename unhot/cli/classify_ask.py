@@ -82,8 +82,8 @@ def predict(
     labeller = open_labeller(model, threads)
 
     def write(place: Any, on_progress: OnProgress) -> None:
-        compiled = isinstance(labeller.predictor, LinePredictor)
-        if compiled and _is_plain(source, out, kind, k, column, names):
+        plain = _is_plain(source, out, kind, k, column, names)
+        if plain and isinstance(labeller.predictor, LinePredictor):
             _predict_lines(labeller, source, place, threshold, force, on_progress)
         else:
             annotate(

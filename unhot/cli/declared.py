@@ -68,10 +68,10 @@ def _classes(path: Path, decorator: str) -> dict[str, Declared]:
         return {}
     tree, comments = ast.parse(text), _comments(text)
     kinds = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    calls = {kind.name: _registering(kind.decorator_list, decorator) for kind in kinds}
-    alone = sum(call is not None for call in calls.values()) == 1
+    calls = [_registering(kind.decorator_list, decorator) for kind in kinds]
+    alone = sum(call is not None for call in calls) == 1
     out = {}
-    for kind in kinds:
+    for kind, call in zip(kinds, calls, strict=True):
         doc = (ast.get_docstring(tree) if alone else None) or ast.get_docstring(kind) or kind.name
         bases = [ast.unparse(base).partition("[")[0] for base in kind.bases]
         settings = _fields(kind, comments)
@@ -80,7 +80,6 @@ def _classes(path: Path, decorator: str) -> dict[str, Declared]:
             for node in kind.body
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         }
-        call = calls[kind.name]
         facts |= {str(given.arg): _value(given.value) for given in (call.keywords if call else ())}
         name = str(_value(call.args[0])) if call else None
         out[kind.name] = Declared(bases, name, settings, facts, doc.partition("\n")[0])

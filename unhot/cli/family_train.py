@@ -19,17 +19,12 @@ def train_command(
 
     helps  other help texts of options that `unhot train` has, too
     """
-    params = [param for param in any_train.params if family in TAKEN_BY.get(str(param.name), (family,))]
-    # copies: what a family says about its input is not what `unhot train` says
-    params = [copy(_explained(param, helps or {})) for param in params]
+    taken = [param for param in any_train.params if family in TAKEN_BY.get(str(param.name), (family,))]
+    params = [copy(param) for param in taken]  # because what a family says about them is its own
     params[0].metavar = metavar
+    for param in params:
+        if isinstance(param, click.Option):
+            param.help = (helps or {}).get(str(param.name), param.help)
     command = TrainCommand("train", callback=any_train.callback, params=params, help=text, epilog=epilog)
     command.families = (family,)
     return command
-
-
-def _explained(param: click.Parameter, helps: Mapping[str, str]) -> click.Parameter:
-    """Return an option with another help text, if there is one."""
-    if param.name not in helps:
-        return param
-    return click.Option(param.opts, metavar=param.metavar, help=helps[param.name])

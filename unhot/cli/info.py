@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unhot.cli.model_options import family_of, listed_models
+from unhot.cli.model_options import listed_models
 from unhot.cli.options import json_option
 from unhot.cli.show import show_json, size_of
 from unhot.errors import DataError
@@ -70,9 +70,11 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
 def _show_model(facts: dict[str, Any], model: str) -> None:
     if "training" in facts:
         where = "interrupted after {epoch} epochs and {chunk} chunks".format(**facts["training"])
-        kind = listed_models().get(str(facts.get("model")))
-        family = FAMILIES["words" if kind is None else family_of(kind)]  # of a plugin, any command goes on
-        facts["training"] = f"{where}; continue with: {family.train} --resume {model}"
+        found = [name for name in FAMILIES if facts.get("model") in listed_models([name])]
+        train = FAMILIES[
+            found[0] if found else "words"
+        ].train  # any such command goes on with a plugin's model
+        facts["training"] = f"{where}; continue with: {train} --resume {model}"
     facts["losses"] = ", ".join(f"{loss:.4f}" for loss in facts.get("losses", [])) or "-"
     shapes = [f"{shown(name)} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()]
     for name in {"commonest", "commonest_labels"} & facts.keys():

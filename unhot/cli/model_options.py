@@ -31,13 +31,10 @@ def listed_models(families: Sequence[str] = tuple(FAMILIES)) -> dict[str, Declar
     """
     registry = sys.modules.get("unhot.models.model")
     known = declared(FOLDER, "model", {} if registry is None else registry.MODELS)
-    found = {name: kind.settings for name, kind in known.items() if family_of(kind) in families}
+    found = {
+        name: kind.settings for name, kind in known.items() if kind.facts.get("family", "words") in families
+    }
     return {name: known[name] for name in in_order(found, families[0])}
-
-
-def family_of(kind: Declared) -> str:
-    """Return the family that a model is registered in."""
-    return str(kind.facts.get("family", "words"))
 
 
 class ModelOption(click.Option):
@@ -74,6 +71,12 @@ def model_options(models: Mapping[str, Declared]) -> list[ModelOption]:
         of = ALL if len(fields) == len(models) > 1 else ", ".join(fields)
         options.append(ModelOption(fields, defaults, of, layers))
     return options
+
+
+def given_settings(context: click.Context, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of models that were given on the command line."""
+    names = [param.name for param in context.command.get_params(context) if isinstance(param, ModelOption)]
+    return {str(name): options[str(name)] for name in names if options[str(name)] is not None}
 
 
 def model_layers(models: Mapping[str, Declared]) -> dict[str, str]:
@@ -157,8 +160,8 @@ class TrainCommand(PluginsFirst):
         choice = click.Option(
             ["--model"], type=click.Choice(list(models)), help=f"The model.  [default: {usual}]"
         )
-        own = super().get_params(ctx)
-        return [*own, *([choice] if len(models) > 1 else []), *model_options(models)]
+        choices = [choice] if len(models) > 1 else []
+        return [*super().get_params(ctx), *choices, *model_options(models)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then those of the models by owner, then models and layers."""

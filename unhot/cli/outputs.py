@@ -12,7 +12,7 @@ import re
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parent.parent / "outputs"
 TORCH_ONLY = "Only with engine=torch."
-Command = TypeVar("Command", bound=Any)
 
 
 class Setting(NamedTuple):
@@ -170,14 +169,10 @@ def _load_plugins(context: click.Context, parameter: click.Parameter, plugins: t
         load_plugin(plugin)
 
 
-def plugin_option(command: Command) -> Command:
-    """Add the option `--plugin` to a command that takes output layers or models."""
-    decorate = click.option(
-        "--plugin", multiple=True, is_eager=True, expose_value=False, callback=_load_plugins, metavar="FILE",
-        help="Python file or module with layers or models.",
-    )  # fmt: skip
-    out: Command = decorate(command)
-    return out
+plugin_option = click.option(
+    "--plugin", multiple=True, is_eager=True, expose_value=False, callback=_load_plugins, metavar="FILE",
+    help="Python file or module with layers or models.",
+)  # fmt: skip
 
 
 EXAMPLES = """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.cli.bench import writable_files, write_page
-from unhot.cli.model_options import ALL, ModelOption, PluginsFirst, listed_models, model_options
+from unhot.cli.model_options import ALL, PluginsFirst, given_settings, listed_models, model_options
 from unhot.cli.outputs import plugin_option
 from unhot.cli.recommend_ask import seen_option
 from unhot.cli.several import SeveralValues
@@ -90,9 +90,7 @@ def compare(
     from unhot.models.popularity import Popularity
 
     files = writable_files(prefix, ENDINGS)
-    names = [param.name for param in context.command.get_params(context) if isinstance(param, ModelOption)]
-    settings = {str(name): options[str(name)] for name in names if options[str(name)] is not None}
-    reader = Popularity(**settings)
+    reader = Popularity(**given_settings(context, options))
     tell = (lambda line: None) if quiet else note
     with reader.open_log(log, Tells(note=None if quiet else note)) as opened:
         found = compare_recommenders(

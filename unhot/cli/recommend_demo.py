@@ -58,8 +58,7 @@ def demo(target: str, customers: int, threads: int, seed: int) -> int:
     if model.history.interrupted:
         note(f"interrupted: saved the model as it is to {folder / 'model'}")
         return 130
-    simple = [Popularity(**how), SkipMarkov(**how)]  # tested beside item2vec
-    others = [each.fit(source, note=lambda line: None) for each in simple]
+    others = [kind(**how).fit(source, note=lambda line: None) for kind in (Popularity, SkipMarkov)]
     _show_tastes(model, shop)
     _show_figures([model, *others])
     _show_customers(model, shop)

@@ -19,8 +19,9 @@ class SeveralValues(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat the option's name before each of its values, then parse as usual."""
         options = [each for each in self.params if isinstance(each, click.Option)]
-        listed = [option for option in options if option.multiple and not option.is_eager]  # not --plugin
-        several = {name for option in listed for name in option.opts}
+        several = {
+            name for option in options if option.multiple and not option.is_eager for name in option.opts
+        }
         single = {name for option in options if not option.is_flag for name in option.opts}
         return super().parse_args(ctx, repeated(args, several, single - several))
 

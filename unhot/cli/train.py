@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from unhot.cli.model_options import TEXT_FAMILIES, ModelOption, TrainCommand, listed_models
+from unhot.cli.model_options import TEXT_FAMILIES, TrainCommand, given_settings, listed_models
 from unhot.cli.options import named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.text_options import force_option
@@ -156,7 +156,9 @@ def train(
             if learner.complete:
                 return _nothing_to_do(learner, inputs, resume, target, bar)
         else:
-            learner, begins = _begun(context.command, inputs, target, _settings(context, options), options)
+            learner, begins = _begun(
+                context.command, inputs, target, given_settings(context, options), options
+            )
             _say_replaced(target, bar)
         before = learner.history.seconds, learner.history.words
         try:
@@ -174,12 +176,6 @@ def train(
         # options that --resume needs again
         again = f" --phrases {options['phrases']}" if options["phrases"] else ""
         return _finish(learner, before, _save(learner, target, options, bar), bar, again)
-
-
-def _settings(context: click.Context, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of models that were given on the command line."""
-    names = [param.name for param in context.command.get_params(context) if isinstance(param, ModelOption)]
-    return {str(name): options[str(name)] for name in names if options[str(name)] is not None}
 
 
 def _refuse(context: click.Context, why: str) -> None:
@@ -259,7 +255,11 @@ def _begun(
 
     assert isinstance(command, TrainCommand)
     start = None if options["start"] is None else _open_start(options["start"])
-    name = options["model"] or _usual_name(command.families, start)
+    name = options["model"] or (
+        start.name
+        if isinstance(start, WordModel) and start.family in command.families
+        else FAMILIES[command.families[0]].usual
+    )
     kind = all_models()[name]
     if isinstance(start, WordModel) and not issubclass(kind, WordModel):
         start = start.vectors[:]
@@ -284,14 +284,6 @@ def _begun(
     frozen = _frozen(options["freeze"])
     reads = {name: options[name] for name in ("column", "force")}
     return learner, {"start": start, "frozen": frozen, "counts": counts, **reads}
-
-
-def _usual_name(families: tuple[str, ...], start: Any) -> str:
-    """Return the model that is trained if none is named; `unhot train` goes on with that of --start."""
-    from unhot.models.word_model import WordModel
-
-    goes_on = families == TEXT_FAMILIES and isinstance(start, WordModel)
-    return str(start.name) if goes_on else FAMILIES[families[0]].usual
 
 
 def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) -> dict[str, Any]:

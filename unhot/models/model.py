@@ -384,8 +384,7 @@ def model(name: str, *, family: str | None = None) -> Callable[[AnyModel], AnyMo
     family   whose commands train it, see `FAMILIES`; "": no command trains it; None: that of its base class,
              which is "words" unless a base class is registered in another family
     """
-    if family:
-        one_of(f"family of {name}", family, (*FAMILIES,))
+    one_of(f"family of {name}", family or "words", (*FAMILIES,))
 
     def decorate(kind: AnyModel) -> AnyModel:
         kind.family = kind.family if family is None else family
