@@ -209,6 +209,26 @@ def test_every_model_has_a_family_whose_command_trains_it():
         registered("x", family="songs")
 
 
+def stop(progress):
+    if progress.event == "progress":
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("model", "source", "command"),
+    [
+        (unhot.Classifier(dim=8), (["good film", "bad film"] * 9, ["pos", "neg"] * 9), "classify train"),
+        (unhot.GraphVectors(dim=8, epochs=2), ([("a", "b"), ("b", "c")],), "graph train"),
+        (unhot.SkipGram(dim=8, min_count=1), (["a b c"] * 9,), "train"),
+    ],
+    ids=["classify", "graph", "words"],
+)
+def test_info_names_the_command_that_goes_on(model, source, command, tmp_path):
+    model.fit(*source, callbacks=[stop]).save(tmp_path / "m")
+    shown = " ".join(run("info", tmp_path / "m").stdout.split())
+    assert f"continue with: unhot {command} --resume {tmp_path / 'm'}" in shown
+
+
 @pytest.mark.parametrize("of", FAMILIES)
 def test_defaults_are_those_of_the_library(of):
     options = {option.name: option for option in model_options(listed_models([of]))}

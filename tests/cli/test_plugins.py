@@ -83,6 +83,21 @@ def test_a_recommender(log, tmp_path):
     assert "unigrams" in refused("recommend", "train", log, "-o", tmp_path / "n", "--model", "unigrams")
 
 
+def test_item_vectors_of_a_plugin_have_neighbors(log, tmp_path):
+    """A model with vectors of users is opened to tell them from items; other vectors are read as they are."""
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from unhot.models.item2vec import Item2Vec\n"
+        "from unhot.models.model import model\n"
+        "@model('mine', family='recommend')\n@dataclass(kw_only=True)\nclass Mine(Item2Vec): pass\n"
+    )
+    plugin = ("--plugin", tmp_path / "mine.py")
+    how = ("--model", "mine", "--users", "vector", "--dim", 8, "--epochs", 1, "-q")
+    ok("recommend", "train", log, "-o", tmp_path / "m", *how, *plugin)
+    assert "c" in ok("neighbors", tmp_path / "m", *plugin, "b")
+    assert "--plugin FILE" in refused("neighbors", tmp_path / "m", "b")
+
+
 def test_recommenders_are_compared(log, tmp_path):
     broken = RECOMMENDER.read_text().replace("tally", "broken").replace("np.tile", "np.no_such")
     (tmp_path / "broken.py").write_text(broken)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from unhot.cli.options import restrict_option, which_option
+from unhot.cli.outputs import plugin_option
 from unhot.cli.show import note
 from unhot.errors import DataError
 from unhot.json_file import json_text
@@ -39,6 +40,7 @@ Examples:
 )
 @which_option
 @restrict_option
+@plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: one line with an object for each query.")
 def neighbors(
     model: str, words: tuple[str, ...], topn: int, which: str, restrict_vocab: int | None, as_json: bool
