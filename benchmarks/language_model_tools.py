@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import sys
@@ -58,7 +59,8 @@ class Unhot:
         done = run([*self._command("perplexity"), str(model), str(text), "--threads", str(threads), "--json"])
         said = json.loads(done.output)
         counts = (int(said[name]) for name in ("tokens", "unknown", "zero"))
-        return done, Perplexity(float(said["perplexity"]), *counts)
+        perplexity = said["perplexity"]  # null: it is infinite
+        return done, Perplexity(math.inf if perplexity is None else perplexity, *counts)
 
     def write_arpa(self, model: Path) -> Path:
         """Write an ARPA file beside a model."""

@@ -101,6 +101,12 @@ def test_nothing_is_unpickled():
         assert "allow_pickle=True" not in path.read_text(encoding="utf-8")
 
 
+def test_json_is_written_in_one_place():
+    """Strictly: without NaN and Infinity, which are no JSON."""
+    writers = {path.name for path in FILES if "json.dump" in path.read_text(encoding="utf-8")}
+    assert writers == {"json_file.py"}
+
+
 def test_public_names_are_there():
     import unhot
 

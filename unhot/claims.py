@@ -27,6 +27,7 @@ from typing import Any
 
 from unhot.atomic import TEMPORARY
 from unhot.errors import DataError
+from unhot.json_file import json_text
 
 try:
     import fcntl
@@ -58,7 +59,7 @@ def claimed(file: Path, what: Path) -> Iterator[None]:
     try:
         with suppress(OSError):  # a full disk: the claim holds without a name
             os.ftruncate(descriptor, 0)
-            os.write(descriptor, json.dumps(_this_process()).encode("ascii"))
+            os.write(descriptor, json_text(_this_process()).encode("ascii"))
         yield
     finally:
         _held.reset(token)

@@ -2,6 +2,8 @@
 
 import json
 import math
+from dataclasses import fields, is_dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +29,34 @@ def read_json(path: Path, advice: str = "the file is damaged") -> Any:
         ) from error
 
 
-def finite(value: Any) -> Any:
-    """Return a value in which None takes the place of all numbers that are not finite: JSON has none."""
+def plain(value: Any) -> Any:
+    """Return plain data for JSON: a dataclass as its fields and properties, a function as its name.
+
+    JSON has no numbers that are not finite: None takes their place.
+    """
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, Real):  # NumPy's numbers, too
+        return (
+            None if not math.isfinite(value) else int(value) if isinstance(value, Integral) else float(value)
+        )
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value)]
+        names += [name for name, kind in vars(type(value)).items() if isinstance(kind, property)]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
-        return {name: finite(each) for name, each in value.items()}
+        return {name: plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return [plain(each) for each in value]
+    return getattr(value, "__qualname__", type(value).__qualname__) if callable(value) else value
 
 
 def json_text(value: Any, **how: Any) -> str:
-    """Return a value as JSON; numbers that are not finite become null. `how`: arguments of `json.dumps`."""
-    try:
-        return json.dumps(value, allow_nan=False, **how)
-    except ValueError:
-        return json.dumps(finite(value), **how)
+    """Return plain data as JSON; raise a `ValueError` if a number is not finite.
+
+    `how`: arguments of `json.dumps`. All JSON that unhot writes comes from here.
+    """
+    return json.dumps(value, allow_nan=False, **how)
 
 
 def not_finite(value: Any) -> int:

@@ -141,7 +141,7 @@ def test_a_run_that_fails_is_a_row(tmp_path: Path) -> None:
 
 def test_what_unhot_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = []
-    found = '{"perplexity": "inf", "tokens": 4, "unknown": 1, "zero": 2}'
+    found = '{"perplexity": null, "tokens": 4, "unknown": 1, "zero": 2}'
 
     def run(command: list[str]) -> Run:
         said.append(" ".join(command[2:]))

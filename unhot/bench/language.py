@@ -19,7 +19,7 @@ from unhot.bench.timed import LOOKS, TUNING_SHARE, ignored_overflow
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
 from unhot.errors import Diverged, whole
-from unhot.evaluate.figures import plain
+from unhot.evaluate.figures import Figures
 from unhot.evaluate.language import LanguageFigures, measure_language
 from unhot.models.load import models_of
 from unhot.models.mixture import Mixture
@@ -100,7 +100,7 @@ class LanguageRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LanguageComparison:
+class LanguageComparison(Figures):
     """The results of all models."""
 
     settings: LanguageSettings
@@ -108,10 +108,6 @@ class LanguageComparison:
     tokens: int  # of the training text
     rows: tuple[LanguageRow, ...]
     interrupted: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return dict(plain(self))
 
 
 @dataclass

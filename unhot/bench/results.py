@@ -7,8 +7,8 @@ from typing import Any
 from unhot.bench.settings import Settings
 from unhot.bench.timed import Point
 from unhot.errors import UnhotError
-from unhot.evaluate.figures import plain
 from unhot.evaluate.held_out import HeldOut
+from unhot.json_file import plain
 from unhot.models.learned_words import LearnedWords
 
 EXACT = "exact"  # the name of the exact solution

@@ -141,12 +141,11 @@ def explain(model: str, text: str, label: str | None, everything: bool, as_json:
 
     A score is a sum over words, runs of words and n-grams. So the shares are exact: they add up to the score.
     """
-    from unhot.evaluate.figures import plain
     from unhot.evaluate.labeller import open_classifier
 
     found = open_classifier(model).explain(text, label)
     if as_json:
-        show_json(plain(found))
+        show_json(found)
         return 0
     for decision in found.decisions:
         _show_decision(found, decision, None if everything else SHOWN)

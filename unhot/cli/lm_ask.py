@@ -141,7 +141,7 @@ def score(
     """
     import numpy as np
 
-    from unhot.json_file import finite
+    from unhot.json_file import plain
     from unhot.lm.percentiles import Percentiles
     from unhot.models.load import load_language_model
     from unhot.tables.annotate import annotate
@@ -158,7 +158,7 @@ def score(
         zero += int(np.count_nonzero(~there))
         seen.add(-logs[there])
         with np.errstate(over="ignore"):
-            return [finite(sums[:, 3].tolist()), finite((10.0**-logs).tolist())]
+            return [plain(sums[:, 3].tolist()), plain((10.0**-logs).tolist())]
 
     def write(place: Any, on_progress: OnProgress) -> None:
         nonlocal nulls

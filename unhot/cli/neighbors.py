@@ -14,7 +14,7 @@ from unhot.cli.options import restrict_option, which_option
 from unhot.cli.outputs import plugin_option
 from unhot.cli.show import note
 from unhot.errors import DataError
-from unhot.json_file import json_text
+from unhot.json_file import json_text, plain
 from unhot.screen.terminal import printable, shown
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class _Search:
         if self.as_json:
             entries = [{"word": other, "similarity": round(cosine, 6)} for other, cosine in found]
             asked = {"word": query, **({"unseen": unseen} if unseen else {})}
-            click.echo(json_text({**asked, "neighbors": entries}))
+            click.echo(json_text(plain({**asked, "neighbors": entries})))
             return
         tell_unseen(unseen)
         if heading:

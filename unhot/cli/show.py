@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unhot.json_file import json_text, not_finite
+from unhot.json_file import json_text, not_finite, plain
 from unhot.screen.terminal import printable_lines, shown, silence
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def show_json(value: Any) -> None:
 
     Numbers that are not finite are null, and a note counts them.
     """
-    click.echo(json_text(value, indent=1))
+    click.echo(json_text(plain(value), indent=1))
     if number := not_finite(value):
         note(f"numbers that are not finite: {number:,}; the JSON has null for them")
 

@@ -5,7 +5,6 @@ vocab.txt                    one word per line (see `Vocabulary.save_words`)
 counts.bin                   the counts of the words, little-endian int64
 """
 
-import json
 import shutil
 import weakref
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 
 from unhot.atomic import replacing
 from unhot.errors import FormatError
-from unhot.json_file import read_json
+from unhot.json_file import json_text, read_json
 from unhot.regular import inner_size
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -51,7 +50,7 @@ class OpenedFolder:
 def save_index(path: Path, index: dict[str, Any]) -> None:
     """Write the index that completes a directory; an error leaves no partial file."""
     with replacing(path) as file:
-        file.write(json.dumps(index, indent=1).encode("ascii"))
+        file.write(json_text(index, indent=1).encode("ascii"))
 
 
 def read_index(path: Path, version: int, again: str) -> dict[str, Any]:

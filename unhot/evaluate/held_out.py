@@ -14,7 +14,7 @@ only on model and text, not on random draws.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from unhot.corpus.reading.sources import Source
 from unhot.corpus.reading.tokenizers import Tokenizer
 from unhot.errors import ConfigError, DataError, at_least, whole
 from unhot.evaluate.examples import HeldOutText, Progress, all_together, each_alone
-from unhot.json_file import finite
+from unhot.evaluate.figures import Figures
 from unhot.kernels.windows import Window
 from unhot.models.word_model import WordModel
 from unhot.types import Counts, Doubles
@@ -33,7 +33,7 @@ from unhot.vocab.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldOut:
+class HeldOut(Figures):
     """The loss of a text, and how it was measured; `str` describes the measurement."""
 
     model: str
@@ -61,10 +61,6 @@ class HeldOut:
     def perplexity(self) -> float:
         """exp(cross entropy): this many equally likely words would be as hard to predict."""
         return math.exp(self.cross_entropy) if self.cross_entropy < 709 else math.inf  # above, exp overflows
-
-    def as_dict(self) -> dict[str, str | int | float | None]:
-        """Return plain data for JSON; infinity becomes None, because JSON does not have it."""
-        return dict(finite({**asdict(self), "bits": self.bits, "perplexity": self.perplexity}))
 
     def __str__(self) -> str:
         """Describe how the loss was measured."""

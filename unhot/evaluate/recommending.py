@@ -30,6 +30,7 @@ import numpy as np
 from unhot.errors import ConfigError, DataError, one_of, whole
 from unhot.evaluate.bootstrap import Interval, bootstrap
 from unhot.items.ranking import CaseRanks, case_ranks, ndcg
+from unhot.json_file import plain
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log
 from unhot.logs.splitting import Cases, last_cases, split_log
@@ -66,7 +67,7 @@ class Recommending:
             for field in dataclasses.fields(self)
             if field.name not in ("figures", "intervals")
         }
-        return {**facts, **self.figures, "intervals": {k: list(v) for k, v in self.intervals.items()}}
+        return dict(plain({**facts, **self.figures, "intervals": self.intervals}))
 
 
 def evaluate_recommender(

@@ -8,7 +8,7 @@ from typing import Any
 
 from unhot.corpus.reading.files import FileReader
 from unhot.errors import DataError
-from unhot.json_file import json_text
+from unhot.json_file import json_text, plain
 from unhot.tables.batches import RowBatch
 from unhot.tables.text_lines import line_blocks
 from unhot.vocab.vocabulary import decode_word, encode_word
@@ -64,10 +64,9 @@ def _row(line: str, number: int, where: str) -> Any:
 
 
 def as_json(value: Any) -> str:
-    """Return a value as JSON, in readable letters unless it holds what is not UTF-8."""
-    text = json_text(value, ensure_ascii=False, default=str)
-    bad = not text.isascii() and SURROGATES.search(text)
-    return json_text(value, default=str) if bad else text
+    """Return a value as JSON in readable letters; what is not UTF-8 is escaped."""
+    text = json_text(plain(value), ensure_ascii=False, default=str)
+    return text if text.isascii() else SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def write_json_rows(batches: Iterator[tuple[RowBatch, list[list[Any]]]], names: list[str]) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from unhot.json_file import json_text
+from unhot.json_file import json_text, plain
 
 logger = logging.getLogger("unhot")
 
@@ -80,7 +80,7 @@ class JsonLog:
                 with contextlib.suppress(OSError):  # a device or a pipe cannot be truncated
                     self._file.truncate(0)
                 self._begun = True
-            self._file.write(json_text(line) + "\n")
+            self._file.write(json_text(plain(line)) + "\n")
             self._file.flush()
         except OSError as error:  # a full disk, for example: training is worth more than its log
             self._ended = True

@@ -21,6 +21,7 @@ import numpy as np
 from unhot.atomic import replacing
 from unhot.errors import DataError, extra
 from unhot.index.hnsw import Hnsw, HnswSettings
+from unhot.json_file import json_text
 from unhot.regular import named_size
 from unhot.types import Floats
 from unhot.vectors.formats.table import blocks
@@ -89,7 +90,7 @@ def _trusted_bytes(path: Path, expected: dict[str, Any]) -> bytes | None:
 
 def _keep(path: Path, data: bytes, expected: dict[str, Any]) -> None:
     """Write the two files, the graph first, so that a JSON file never describes a missing graph."""
-    text = json.dumps({**expected, "graph": hashlib.sha256(data).hexdigest()}, indent=2) + "\n"
+    text = json_text({**expected, "graph": hashlib.sha256(data).hexdigest()}, indent=2) + "\n"
     try:
         for target, content in ((path, data), (_beside(path), text.encode())):
             with replacing(target) as file:

@@ -9,14 +9,13 @@ A line holds the parts of a phrase, its score and how often the parts were neigh
 lines for each pass, best first. Words that are not valid UTF-8 keep their bytes as escaped surrogates.
 """
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 from unhot.atomic import replacing
 from unhot.errors import DataError, FormatError
-from unhot.json_file import read_json
+from unhot.json_file import json_text, read_json
 
 KIND, VERSION = "phrases", 1
 AGAIN = "the file is damaged, or does not hold phrases; write it again"
@@ -26,8 +25,8 @@ ScoredPhrase = tuple[tuple[str, ...], float, int]  # parts, score, count
 
 def save_phrases(path: Path, settings: dict[str, Any], passes: list[list[ScoredPhrase]]) -> None:
     """Write settings and phrases to a file; an error leaves no partial file."""
-    head = json.dumps({"unhot": KIND, "version": VERSION, "settings": settings})
-    lists = "], [".join("\n" + ",\n".join(map(json.dumps, entries)) + "\n" for entries in passes)
+    head = json_text({"unhot": KIND, "version": VERSION, "settings": settings})
+    lists = "], [".join("\n" + ",\n".join(map(json_text, entries)) + "\n" for entries in passes)
     with replacing(path) as file:
         file.write(f'{head[:-1]}, "passes": [{f"[{lists}]" if passes else ""}]}}\n'.encode("ascii"))
 

@@ -20,7 +20,6 @@ model gives the same bytes.
 
 import contextlib
 import hashlib
-import json
 import re
 import shutil
 from pathlib import Path
@@ -31,7 +30,7 @@ import numpy as np
 from unhot.atomic import TEMPORARY, locked, replacing, sync_file, sync_folder, temporary_name
 from unhot.claims import CLAIM, check_unclaimed
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.json_file import read_json
+from unhot.json_file import json_text, read_json
 from unhot.leftovers import held
 from unhot.regular import inner_size
 from unhot.sizes import FULL, free_space, readable
@@ -258,15 +257,15 @@ def _remove_leftovers(path: Path, live: str | None) -> None:
 
 def _config_text(config: dict[str, Any]) -> bytes:
     try:
-        return _json_text(config)
+        return _json_bytes(config)
     except (TypeError, ValueError) as error:
         raise ConfigError(
             f"the config cannot be written as JSON ({error}); use text, finite numbers, lists and dicts"
         ) from error
 
 
-def _json_text(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, indent=2, sort_keys=True, allow_nan=False).encode("ascii") + b"\n"
+def _json_bytes(value: dict[str, Any]) -> bytes:
+    return json_text(value, indent=2, sort_keys=True).encode("ascii") + b"\n"
 
 
 def _write_version(folder: Path, texts: dict[str, bytes], tensors: dict[str, Array]) -> None:
@@ -279,7 +278,7 @@ def _write_version(folder: Path, texts: dict[str, bytes], tensors: dict[str, Arr
         for name in (*texts, TENSORS)
     }
     manifest = {"format": FORMAT, "format_version": FORMAT_VERSION, "files": files}
-    (folder / MANIFEST).write_bytes(_json_text(manifest))
+    (folder / MANIFEST).write_bytes(_json_bytes(manifest))
     for name in (*files, MANIFEST):
         sync_file(folder / name)
     sync_folder(folder)

@@ -15,7 +15,6 @@ Folders of other programs can be read as well, with any vocabulary in tokenizer.
 and `weights` (of tokens) are applied.
 """
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ import numpy as np
 
 from unhot.atomic import replacing_folder
 from unhot.errors import FormatError
-from unhot.json_file import read_json
+from unhot.json_file import json_text, read_json
 from unhot.types import Floats
 from unhot.vectors.formats.safetensors import Array, TensorPlace, map_tensor, read_entries, write_safetensors
 from unhot.vectors.formats.table import ALL, Options, Table, check_growth, treat_bad_utf8
@@ -68,7 +67,7 @@ def write(path: Path, table: Table) -> None:
             "tokenizer.json": _tokenizer(table.words),
         }.items():
             (folder / name).write_text(
-                json.dumps(value, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n"
+                json_text(value, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n"
             )
 
 

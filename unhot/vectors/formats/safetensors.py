@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import DataError, FormatError
+from unhot.json_file import json_text
 
 Array = NDArray[Any]
 
@@ -67,7 +68,7 @@ def write_safetensors(file: BinaryIO, tensors: Mapping[str, Array | tuple[Array,
             )
         shape = [sum(len(part) for part in parts[name]), *first.shape[1:]] if first.ndim else []
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text = json_text(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     file.write(struct.pack("<Q", len(text)) + text)
     for name in names:
