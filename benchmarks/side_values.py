@@ -24,6 +24,7 @@ from harness import RESULTS, commit, machine, say
 from report import Table
 
 from unhot.evaluate.bootstrap import mean_interval
+from unhot.index.lengths import units
 from unhot.items.histories import histories_of
 from unhot.items.ranking import case_ranks, ndcg
 from unhot.logs.encoding import read_log
@@ -31,7 +32,6 @@ from unhot.logs.item_facts import read_item_facts
 from unhot.logs.log import Log
 from unhot.logs.splitting import split_log
 from unhot.models.eges import EGES
-from unhot.models.item_vectors import unit_rows
 
 KINDS = {"EGES": "weighted", "GES": "mean", "BGE": "none"}
 RARE = 5  # events that an item has at least if it is not rare
@@ -106,8 +106,11 @@ def _new(log: Log, settings: dict[str, Any], fold: int, table: Table) -> dict[st
             histories_of([[index[words[i]] for i in line[:-1] if words[i] in index] for line in asked])
         )
         values = [{name: side[words[i]] for name, side in columns.items() if words[i] in side} for i in items]
-        among = hidden @ unit_rows(np.stack([model.new_item(each) for each in values])).T
-        others, own = hidden @ unit_rows(model.item_inputs).T, among[np.arange(len(asked)), target][:, None]
+        among = hidden @ units(np.stack([model.new_item(each) for each in values]), dtype=np.float32).T
+        others, own = (
+            hidden @ units(model.item_inputs, dtype=np.float32).T,
+            among[np.arange(len(asked)), target][:, None],
+        )
         few = (among > own).sum(1) + ((among == own).sum(1) + 1) / 2  # the mean rank of equal scores
         found[name] = {"new": few, "all": few + (others > own).sum(1) + (others == own).sum(1) / 2}
         for part, ranks in found[name].items():

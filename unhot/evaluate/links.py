@@ -19,6 +19,7 @@ from unhot.errors import ConfigError, DataError
 from unhot.evaluate.bootstrap import Interval, mean_interval
 from unhot.evaluate.figures import Figures
 from unhot.graphs.reading import edges_of
+from unhot.index.lengths import units
 from unhot.models.graph_vectors import GraphVectors
 from unhot.types import Counts, Doubles
 
@@ -85,9 +86,8 @@ def _no_edges(graph: Cells, edges: Counts, number: int, seed: int) -> Counts:
 
 
 def _cosines(model: GraphVectors, a: Counts, b: Counts) -> Doubles:
-    rows = np.asarray(model.vectors.vectors, np.float64)
-    units = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
-    return _dots(units[a], units[b])
+    rows = units(model.vectors.vectors)
+    return _dots(rows[a], rows[b])
 
 
 def _inner(model: GraphVectors, graph: Cells, a: Counts, b: Counts) -> Doubles:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import ConfigError, one_of, whole
+from unhot.index.lengths import units
 from unhot.types import Doubles, Floats, Ids
 from unhot.vectors.sparse_vectors import SparseVectors
 from unhot.vectors.store import Vectors
@@ -172,16 +173,10 @@ class Lookup(WordLookup):
         return cosines
 
     def units(self, rows: Ids | NDArray[np.int64] | slice) -> Doubles:
-        """Return rows divided by their lengths, in float64; a row without a direction becomes NaN.
-
-        In float64, squares of float32 numbers neither overflow nor underflow.
-        """
-        units: Doubles = self._rows(rows).astype(np.float64)
-        with np.errstate(invalid="ignore", over="ignore"):
-            lengths = np.sqrt(np.einsum("ij,ij->i", units, units))
-            lengths[~((lengths > 0) & (lengths < np.inf))] = np.nan
-            units /= lengths[:, None]
-        return units
+        """Return rows divided by their lengths, in float64; a row without a direction becomes NaN."""
+        found = units(self._rows(rows))
+        found[~found.any(axis=1)] = np.nan
+        return found
 
     def _rows(self, rows: Ids | NDArray[np.int64] | slice) -> Floats:
         if isinstance(rows, slice) or not self._made:

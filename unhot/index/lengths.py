@@ -5,8 +5,10 @@ of length zero has no direction: its unit vector is all zeros, and so are its co
 that is not finite has none either: its unit vector and its cosines are NaN.
 """
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unhot.types import Doubles, Floats
 
@@ -16,7 +18,7 @@ SMALL, LARGE = 1e-15, 1e15  # between these row lengths, float32 neither overflo
 GRID = 2.0**32  # 1 / GRID is finer than float32 near 1, and coarser than rounding errors of float64
 
 
-def norms(vectors: Floats) -> Doubles:
+def norms(vectors: Floats | Doubles) -> Doubles:
     """Return the length of each row."""
     out = np.empty(len(vectors), np.float64)
     for first in range(0, len(vectors), BLOCK_ROWS):
@@ -45,11 +47,17 @@ def rounded(cosines: Doubles) -> Floats:
     return (np.rint(cosines * GRID) / GRID).astype(np.float32)
 
 
-def units(vectors: ArrayLike) -> Doubles:
-    """Return each row divided by its length; rows of zeros stay zeros, rows that are not finite are NaN."""
-    wide = np.asarray(vectors, dtype=np.float64)
-    lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
-    return np.where(lengths < np.inf, wide, np.nan) / np.where(directed(lengths), lengths, 1.0)
+def units(vectors: ArrayLike, lengths: Doubles | None = None, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Return each row divided by its length; rows of zeros stay zeros, rows that are not finite are NaN.
+
+    `lengths`: what `norms` returned for these rows. The quotients are computed in float64.
+    """
+    rows = np.asarray(vectors)
+    lengths = norms(rows) if lengths is None else lengths
+    divisors = np.where(lengths < np.inf, lengths, np.nan)[:, None]
+    out: NDArray[Any] = np.zeros(rows.shape, dtype)
+    np.divide(rows, divisors, out=out, where=divisors != 0, casting="same_kind")
+    return out
 
 
 def without_nan(units: Doubles) -> tuple[Doubles, NDArray[np.bool_]]:

@@ -27,6 +27,7 @@ from unhot.errors import ConfigError, FormatError, whole
 from unhot.index.best import ExcludedRows
 from unhot.index.hnsw import HnswSettings
 from unhot.index.inner import InnerProduct
+from unhot.index.lengths import units
 from unhot.items.histories import Histories, histories_of, newest
 from unhot.items.ranking import mean_ndcg
 from unhot.items.recommender import Recommendation
@@ -144,7 +145,7 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
     @functools.cached_property
     def _unit_inputs(self) -> Floats:
         """The input vectors of items, divided by their lengths."""
-        return unit_rows(self.item_inputs)
+        return units(self.item_inputs, dtype=np.float32)
 
     def hidden_of(self, histories: Histories) -> Floats:
         """Return the hidden vector of each history: the weighted mean of the last items; 0 without items."""
@@ -221,8 +222,9 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
         if not items:
             raise ConfigError("items: give at least one new item with its side values")
         line, _ = self.history_of(who)
-        asking = unit_rows(self._mean(histories_of([line]), self._unit_inputs))[0]
-        scores = unit_rows(np.stack([self.new_item(values) for values in items.values()])) @ asking
+        asking = units(self._mean(histories_of([line]), self._unit_inputs), dtype=np.float32)[0]
+        new = np.stack([self.new_item(values) for values in items.values()])
+        scores = units(new, dtype=np.float32) @ asking
         best = np.argsort(-scores, kind="stable")[: whole("k", k, 1)]
         names = [*items]
         return [Recommendation(names[i], float(scores[i]), "") for i in best]
@@ -257,10 +259,3 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
     def input_row_count(self) -> int:
         """Return how many input rows a saved model must have."""
         return len(self.learned.in_vocabulary)
-
-
-def unit_rows(rows: Floats) -> Floats:
-    """Return rows divided by their lengths; rows of zeros stay zeros."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    units: Floats = (rows / np.maximum(lengths, 1e-30)).astype(np.float32)
-    return units

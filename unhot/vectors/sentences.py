@@ -116,7 +116,7 @@ def common_components(sentences: ArrayLike, n: int = 1) -> Doubles:
     rows = np.asarray(sentences, np.float64)
     if rows.ndim != 2:
         raise DataError(f"sentences of shape {rows.shape}: must be a matrix with a row for each sentence")
-    rows = rows[directed(np.sqrt(np.einsum("ij,ij->i", rows, rows)))]
+    rows = rows[directed(norms(rows))]
     n = whole("n", n, 1, rows.shape[1])
     if len(rows) <= n:
         raise DataError(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unhot.errors import ConfigError, DataError
-from unhot.index.lengths import norms, unit
+from unhot.index.lengths import norms, unit, units
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats.table import checked_counts
 from unhot.vectors.queries import KEYS, Key, refuse_bytes
@@ -180,9 +180,7 @@ class WordRows(KeyedWords):
 
     def get_normed_vectors(self) -> Floats:
         """Return all vectors divided by their lengths; zeros stay zeros, and what is not finite is NaN."""
-        lengths = np.where(self.norms < np.inf, self.norms, np.nan)[:, None]
-        zeros = np.zeros(self.vectors.shape, np.float32)
-        return np.divide(self.vectors, lengths, out=zeros, where=lengths != 0, casting="same_kind")
+        return units(self.vectors, self.norms, np.float32)
 
     def get_vecattr(self, key: Key, attr: str) -> int:
         """Return an attribute of a word; the only one is "count"."""
