@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ ORDER = [
     "sizes",
     "regular",
     "json_file",
+    "largest",
     "lazy",
     "leftovers",
     "atomic",
@@ -105,6 +107,12 @@ def test_json_is_written_in_one_place():
     """Strictly: without NaN and Infinity, which are no JSON."""
     writers = {path.name for path in FILES if "json.dump" in path.read_text(encoding="utf-8")}
     assert writers == {"json_file.py"}
+
+
+def test_one_function_finds_the_largest():
+    """So ties have one order."""
+    ways = re.compile(r"argpartition|nlargest|argsort\(-.*\)\[[.,: ]*: ?[a-z]")
+    assert [path.name for path in FILES if ways.search(path.read_text(encoding="utf-8"))] == ["item_rows.py"]
 
 
 def test_public_names_are_there():

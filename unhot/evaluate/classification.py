@@ -24,6 +24,7 @@ from unhot.errors import ConfigError, whole
 from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, bootstrap
 from unhot.evaluate.figures import Figures, share
 from unhot.evaluate.label_counts import LabelCounts, LabelLists, matched, quotients
+from unhot.largest import largest
 from unhot.probability.calibration import ReliabilityBin, expected_calibration_error, reliability
 from unhot.types import Counts, Doubles
 
@@ -163,7 +164,7 @@ def confusion(truth: LabelLists, predicted: LabelLists, labels: int) -> Counts:
 def most_confused(table: Counts, names: Sequence[str], n: int = 10) -> list[Mistake]:
     """Return the n most frequent mistakes of a table that `confusion` made."""
     true, predicted = np.nonzero(table * ~np.eye(len(table), dtype=bool))
-    order = np.argsort(-table[true, predicted], kind="stable")[: whole("n", n, 0)]
+    order = largest(table[true, predicted], whole("n", n, 0))
     return [
         Mistake(names[a], names[b], int(table[a, b]), float(table[a, b] / table[a].sum()))
         for a, b in zip(true[order], predicted[order], strict=True)

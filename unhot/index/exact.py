@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unhot.errors import ConfigError, DataError, whole
 from unhot.index import lengths
+from unhot.largest import largest
 from unhot.types import Counts, Doubles, Floats
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def search_plain(
     least = np.partition(scores, len(scores) - count)[len(scores) - count]
     near = np.flatnonzero(scores >= least - margin)
     cosines = lengths.rounded((vectors[near].astype(np.float64) @ unit) / norms[near])
-    order = np.lexsort((near, -cosines))[:k]
+    order = largest(cosines, k)
     return near[order] + first, cosines[order]
 
 

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from unhot.errors import DataError, extra, whole
 from unhot.index.exact import checked_queries, lines_of, nothing_found, usable_cores
 from unhot.index.lengths import directed, norms, rounded, units, without_nan
+from unhot.largest import largest
 from unhot.types import Counts, Doubles, Floats
 
 BLOCK_ROWS = 1 << 14  # rows added, or queries answered, at a time
@@ -147,10 +148,10 @@ class Hnsw:
         keys = np.asarray(found.keys).reshape(len(queries), -1)
         counts = np.asarray(found.counts).reshape(-1) if len(queries) > 1 else np.array([keys.shape[1]])
         for line, (unit, number) in enumerate(zip(queries, counts, strict=True)):
-            rows = keys[line, :number].astype(np.int64)
+            rows = np.sort(keys[line, :number].astype(np.int64))
             rows = rows[~np.isin(rows, barred[line])] if unit.any() else rows[:0]
             exact = rounded((self.vectors[rows].astype(np.float64) @ unit) / self.norms[rows])
-            order = np.lexsort((rows, -exact))[: ids.shape[1]]
+            order = largest(exact, ids.shape[1])
             ids[line, : len(order)], cosines[line, : len(order)] = rows[order], exact[order]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from unhot.corpus.given_ids import flat
 from unhot.errors import ConfigError, DataError
+from unhot.largest import largest
 from unhot.logs.log import Log
 from unhot.types import Ids, Starts
 
@@ -45,7 +46,7 @@ class SideValues(NamedTuple):
         items = self.starts.size - 1
         owners = np.repeat(np.arange(items), np.diff(self.starts))
         shared = np.bincount(owners, np.isin(self.ids, values), items)
-        order = np.argsort(-shared, kind="stable")[:k]
+        order = largest(shared, k)
         return order[shared[order] > 0].astype(np.int32)
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from unhot.errors import ConfigError, finite, whole
+from unhot.largest import largest
 from unhot.types import Doubles, Floats, Ids, Starts
 
 ALL = -1  # this k asks for all labels
@@ -52,11 +53,8 @@ def choose(scorer: LabelScorer, hidden: Floats, k: int, threshold: float) -> Cho
     """Return the best labels of lines, at most k, whose probability is at least the threshold."""
     probabilities = scorer.probabilities(hidden)  # [lines, labels]
     most = scorer.labels if k == ALL else min(k, scorer.labels)
-    falling = -probabilities[:, ::-1] if scorer.later_first else -probabilities
-    if most == 1:
-        order = np.argmin(falling, axis=1)[:, None]
-    else:
-        order = np.argsort(falling, axis=1, kind="stable")[:, :most]
+    ranked = probabilities[:, ::-1] if scorer.later_first else probabilities
+    order = np.argmax(ranked, axis=1)[:, None] if most == 1 else largest(ranked, most)
     best = scorer.labels - 1 - order if scorer.later_first else order
     found = np.take_along_axis(probabilities, best, axis=1)
     enough = found >= threshold + scorer.floor  # not if it is NaN

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import ConfigError, at_least, whole
+from unhot.largest import largest
 from unhot.lm.scorer import Scorer
 from unhot.lm.symbols import UNKNOWN
 from unhot.probability import gumbel_max
@@ -33,7 +34,7 @@ def next_words(scorer: Scorer, context: str, k: int, bos: bool = True) -> list[W
     """Return the k most likely words after a context, the most likely first."""
     whole("k", k, 1)
     log10 = scorer.log10_all(after(scorer, context, bos))
-    best = np.argsort(-log10, kind="stable")[:k]
+    best = largest(log10, k)
     with np.errstate(over="ignore"):  # a damaged file may have weights of any size
         p = 10.0 ** log10[best]
     return [WordProbability(scorer.words[i], each) for i, each in zip(best.tolist(), p.tolist(), strict=True)]
@@ -41,7 +42,7 @@ def next_words(scorer: Scorer, context: str, k: int, bos: bool = True) -> list[W
 
 def restricted(scores: Doubles, top_k: int | None, top_p: float | None) -> Doubles:
     """Return scores with -inf for all but the `top_k` best, or the fewest best of probability `top_p`."""
-    order = np.argsort(-scores, kind="stable")
+    order = largest(scores, top_k if top_p is None else None)
     keep = scores.size if top_k is None else top_k
     if top_p is not None:
         p = np.exp(scores[order] - scores.max())

@@ -31,6 +31,7 @@ from unhot.index.lengths import units
 from unhot.items.histories import Histories, histories_of, newest
 from unhot.items.ranking import mean_ndcg
 from unhot.items.recommender import Recommendation
+from unhot.largest import largest
 from unhot.logs.splitting import Cases, Split
 from unhot.models.fitting import Begins, Tells
 from unhot.models.learned_words import LearnedWords
@@ -223,9 +224,8 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
             raise ConfigError("items: give at least one new item with its side values")
         line, _ = self.history_of(who)
         asking = units(self._mean(histories_of([line]), self._unit_inputs), dtype=np.float32)[0]
-        new = np.stack([self.new_item(values) for values in items.values()])
-        scores = units(new, dtype=np.float32) @ asking
-        best = np.argsort(-scores, kind="stable")[: whole("k", k, 1)]
+        scores = units([self.new_item(values) for values in items.values()], dtype=np.float32) @ asking
+        best = largest(scores, whole("k", k, 1))
         names = [*items]
         return [Recommendation(names[i], float(scores[i]), "") for i in best]
 

@@ -25,6 +25,7 @@ from unhot.corpus.indexed_folder import read_only
 from unhot.errors import ConfigError, DataError, whole
 from unhot.items.recommender import Recommendation
 from unhot.kernels.bags import Bags
+from unhot.largest import largest
 from unhot.logs.gathering import BOOKED, REJECTED
 from unhot.logs.log import Log
 from unhot.models.fitting import Begins, Tells, nobody
@@ -181,7 +182,7 @@ class SessionVectors(ItemVectors):
         of_type = self.types.scores(USER + user_type)
         kinds = item_values(self.kept.sides, str(self.item_type).split(","))
         scores = np.array([of_type.get(kind, -np.inf) for kind in kinds], np.float32)
-        best = np.argsort(-scores, kind="stable")[: whole("k", k, 1)]
+        best = largest(scores, whole("k", k, 1))
         return self._named(best, scores[best])
 
     def learned_tensors(self, *, complete: bool) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from unhot.corpus.indexed_folder import OpenedFolder, map_numbers
+from unhot.largest import largest
 from unhot.ngrams.symbols import Keys, keys_of, word_of
 from unhot.types import Counts, Ids, Starts
 
@@ -129,6 +130,6 @@ class NgramCounts(OpenedFolder):
     def most_frequent(self, order: int, top: int | None = None) -> list[tuple[str, int]]:
         """Return the most frequent n-grams of an order with their counts; None: all of them."""
         counts = self.level(order).counts
-        best = np.argsort(-counts.astype(np.int64), kind="stable")[:top]
+        best = largest(counts.astype(np.int64), top)
         spelt = [" ".join(self.words[i] for i in row) for row in self.spell(order, best).tolist()]
         return list(zip(spelt, counts[best].tolist(), strict=True))

@@ -21,6 +21,7 @@ import numpy as np
 
 from unhot.kernels.jit import kernel
 from unhot.kernels.rng import bits_at, mix, stream_key
+from unhot.largest import largest
 from unhot.noise.alias import draw
 from unhot.types import Doubles, Ids, Words64
 
@@ -83,8 +84,7 @@ def _race(q: Doubles, k: int, u: Doubles) -> Ids:
     """Return the first k ids to arrive, in order. Times are logs, because E / q may overflow float64."""
     log_q = np.log(q, out=np.full(q.size, -np.inf), where=q > 0)
     log_time = np.log(-np.log1p(-u)) - log_q
-    first = np.argpartition(log_time, k - 1)[:k]
-    return first[np.argsort(log_time[first])].astype(np.int32)
+    return largest(-log_time, k).astype(np.int32)
 
 
 def _waits(q: Doubles, ids: Ids, u: Doubles) -> int:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, finite
+from unhot.largest import largest
 from unhot.outputs.count_losses import CountLoss
 from unhot.probability import log_sum_exp
 from unhot.specs import parse_spec, registering, spec_of, type_hints
@@ -221,7 +222,7 @@ class OutputLayer:
         `score(rows)` gives the scores of some rows, `score()` those of all rows.
         """
         weight = self.log_weight(score(), counts)
-        best = np.argsort(-weight, kind="stable")[:k]
+        best = largest(weight, k)
         return best.astype(np.int32), weight[best] - log_sum_exp(weight)
 
     def spec(self) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.errors import ConfigError, DataError, whole
+from unhot.largest import largest
 from unhot.probability.checks import (
     as_ids,
     checked_numbers,
@@ -155,10 +156,7 @@ def gumbel_top_k(scores: ArrayLike, k: int, rng: np.random.Generator) -> Ids:
         # a finite score stays above -inf, so its id stays possible
         below = np.maximum(values - top, np.finfo(np.float64).min)
     level = np.where(finite, below, np.where(values > 0, _ABOVE_NOISE, -np.inf))
-    falling = -(level + _noise(values.shape, rng))
-    first = np.argpartition(falling, max(k - 1, 0), axis=-1)[..., :k]
-    order = np.take_along_axis(falling, first, axis=-1).argsort(axis=-1)
-    return as_ids(np.take_along_axis(first, order, axis=-1))
+    return as_ids(largest(level + _noise(values.shape, rng), k))
 
 
 def _noise(shape: int | tuple[int, ...], rng: np.random.Generator) -> Doubles:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import DataError, finite
+from unhot.largest import largest
 from unhot.types import Floats
 
 Key: TypeAlias = str | int | np.integer[Any]  # a word or a row number
@@ -86,15 +87,7 @@ def named(
     ]
 
 
-def best(scores: NDArray[np.floating[Any]], topn: int) -> NDArray[np.intp]:
-    """Return the positions of the topn highest scores, highest first; equal scores keep their order.
-
-    Scores of -inf are left out.
-    """
-    n = min(topn, int(np.count_nonzero(scores > -np.inf)))
-    if n < 1:
-        return np.empty(0, np.intp)
-    least = np.partition(scores, len(scores) - n)[len(scores) - n]
-    above = np.flatnonzero(scores > least)
-    chosen = np.concatenate([above, np.flatnonzero(scores == least)[: n - len(above)]])
-    return chosen[np.lexsort((chosen, -scores[chosen]))]
+def best_candidates(scores: NDArray[np.floating[Any]], topn: int) -> NDArray[np.intp]:
+    """Return the positions of the topn highest scores, highest first; scores of -inf are left out."""
+    found = largest(scores, topn)
+    return found[scores[found] > -np.inf]

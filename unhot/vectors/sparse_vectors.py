@@ -24,7 +24,7 @@ from unhot.index.exact import usable_cores
 from unhot.index.lengths import directed, rounded, unit
 from unhot.threads import in_order
 from unhot.types import Doubles, Floats, Ids
-from unhot.vectors.queries import KEYS, Key, Neighbours, Query, best, named, weighted
+from unhot.vectors.queries import KEYS, Key, Neighbours, Query, best_candidates, named, weighted
 from unhot.vectors.word_rows import KeyedWords
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class SparseVectors(KeyedWords):
     def contexts(self, key: Key, topn: int = 10) -> Neighbours:
         """Return the contexts with the largest numbers in a word's vector, as (context, number)."""
         columns, values = self.cells.row(self.id(key))
-        found = best(values, whole("topn", topn, 1))
+        found = best_candidates(values, whole("topn", topn, 1))
         return named(self.words, columns[found], values[found])
 
     def similarity(self, w1: Key, w2: Key) -> float:
@@ -125,7 +125,7 @@ class SparseVectors(KeyedWords):
         self._on_threads(lambda begin, end: fill_dots(self._rows, query, begin, end, products), 0, last)
         cosines = rounded(np.divide(products, lengths, out=np.full(last, -np.inf), where=directed(lengths)))
         cosines[[row for row in own if row < last]] = -np.inf
-        found = best(cosines, whole("topn", topn, 1))
+        found = best_candidates(cosines, whole("topn", topn, 1))
         return named(self.words, found, cosines[found]) if query.any() else []
 
     def pair_cosines(self, a: Ids, b: Ids) -> Doubles:

@@ -28,7 +28,17 @@ from unhot.vectors.formats import Table, existing_format, read_table, write_tabl
 from unhot.vectors.formats.table import Options, check_options
 from unhot.vectors.frames import to_arrow, to_pandas, to_polars
 from unhot.vectors.indexer import WordIndex, open_hnsw
-from unhot.vectors.queries import KEYS, Indexer, Key, Neighbours, Query, best, listed, named, weighted
+from unhot.vectors.queries import (
+    KEYS,
+    Indexer,
+    Key,
+    Neighbours,
+    Query,
+    best_candidates,
+    listed,
+    named,
+    weighted,
+)
 from unhot.vectors.sentences import document_similarity, sentence_vector, sentence_vectors
 from unhot.vectors.transport import movers_distance
 from unhot.vectors.word_rows import WordRows
@@ -285,7 +295,7 @@ class Vectors(WordRows):
             return np.asarray(scores, dtype=np.float32)
         scores[~directed(lengths)] = -np.inf
         scores[[row for row in self._own([*above, *below]) if row < rows.stop]] = -np.inf
-        found = best(scores, whole("topn", topn, 1))
+        found = best_candidates(scores, whole("topn", topn, 1))
         return named(self.words, found, scores[found])
 
     def nearest(

@@ -37,6 +37,7 @@ from unhot.corpus.indexed_folder import (
 )
 from unhot.corpus.workplace import Workplace
 from unhot.errors import DataError, FormatError, whole
+from unhot.largest import largest
 from unhot.types import Counts, Doubles, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -172,7 +173,7 @@ class Cells(OpenedFolder):
             if self.is_symmetric():
                 here = here[self.columns[here] >= self._rows_of(here)]
             places = np.concatenate([places, here])
-            places = places[np.argsort(-self.values[places], kind="stable")[:count]]
+            places = places[largest(self.values[places], count)]
             least = self.values[places[-1]] if places.size == count > 0 else least
         found = self._rows_of(places), self.columns[places], self.values[places]
         return list(zip(*(array.tolist() for array in found), strict=True))
