@@ -112,7 +112,7 @@ def test_json_is_written_in_one_place():
 def test_one_function_finds_the_largest():
     """So ties have one order."""
     ways = re.compile(r"argpartition|nlargest|argsort\(-.*\)\[[.,: ]*: ?[a-z]")
-    assert [path.name for path in FILES if ways.search(path.read_text(encoding="utf-8"))] == ["item_rows.py"]
+    assert not [path.name for path in FILES if ways.search(path.read_text(encoding="utf-8"))]
 
 
 def test_public_names_are_there():

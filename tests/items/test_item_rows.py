@@ -39,6 +39,13 @@ def test_only_the_largest_values_are_kept():
     assert rows_of_cells(cells, np.asarray(cells.values)).columns.size == 4
 
 
+def test_of_equal_values_the_first_columns_are_kept():
+    columns, values = np.arange(40, dtype=np.int32), np.where(np.arange(40) == 30, 2.0, 1.0)
+    words = Vocabulary([f"w{i}" for i in range(40)], [1] * 40)
+    cells = Cells.from_arrays(words, np.array([0] + [40] * 40), columns, values)
+    assert rows_of_cells(cells, values, most=5).columns.tolist() == [0, 1, 2, 3, 30]
+
+
 BIG = np.iinfo(np.int64)
 
 

@@ -10,6 +10,7 @@ from unhot.corpus.cells import Cells
 from unhot.errors import FormatError
 from unhot.items.histories import WeightedItems
 from unhot.kernels.jit import kernel
+from unhot.largest import largest
 from unhot.types import Doubles, Floats, Ids, Starts
 
 
@@ -52,14 +53,14 @@ class ItemRows(NamedTuple):
 
 
 def rows_of_cells(cells: Cells, values: Doubles, most: int = 0) -> ItemRows:
-    """Return cells with other values; with `most`, only so many of the largest values of each row."""
+    """Return cells with other values; with `most`, only that many of a row, the largest, ties by column."""
     starts, columns = np.array(cells.starts), np.array(cells.columns)
     small = values.astype(np.float32)
     if most and cells.starts.size > 1 and np.diff(starts).max(initial=0) > most:
         kept = np.zeros(columns.size, bool)
         for i in np.flatnonzero(np.diff(starts) > most).tolist():
             row = slice(starts[i], starts[i + 1])
-            kept[row.start + np.argpartition(-small[row], most - 1)[:most]] = True
+            kept[row.start + largest(small[row], most)] = True
         kept |= np.repeat(np.diff(starts) <= most, np.diff(starts))
         starts = np.append(0, np.cumsum(kept))[starts]
         columns, small = columns[kept], small[kept]
