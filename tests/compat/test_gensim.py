@@ -586,6 +586,20 @@ def test_the_similarity_function_is_looked_at(tmp_path):
         wv.most_similar("w0", topn=0)
 
 
+def test_the_first_answer_of_several_is_the_right_one(tmp_path):
+    wv = KeyedVectors(3)
+    wv.add_vectors(
+        ["man", "king", "woman", "queen", "ruler"],
+        np.array([[1, 0, 0], [1, 0, 1], [0, 1, 0], [0.5, 1, 0], [0, 1, 1]]),
+    )
+    (tmp_path / "bats").write_text("man\tking\nwoman\tqueen/ruler\n")
+    _, sections = wv.evaluate_word_analogies(tmp_path / "bats")
+    assert ("MAN", "KING", "WOMAN", "QUEEN") in sections[-1]["incorrect"]  # ruler is nearest
+    (tmp_path / "bats").write_text("man\tking\nwoman\truler/queen\n")
+    _, sections = wv.evaluate_word_analogies(tmp_path / "bats")
+    assert ("MAN", "KING", "WOMAN", "RULER") in sections[-1]["correct"]
+
+
 @pytest.mark.parametrize(
     ("counts", "error", "said"),
     [

@@ -33,6 +33,12 @@ def test_rows_are_shares_of_the_true_label(axis):
     assert axis.get_ylabel() == "true label"
 
 
+def test_numbers_are_white_on_dark_cells(axis):
+    confusion(axis, np.array([[41, 59], [40, 60]]), ["a", "b"])
+    colours = {text.get_text(): text.get_color() for text in axis.texts}
+    assert colours == {"41": "white", "59": "white", "40": "black", "60": "white"}
+
+
 @pytest.mark.parametrize("labels", [2, 5, 12, 30, 60, 100])
 def test_names_do_not_overlap(axis, labels):
     names = [f"language{i}" for i in range(labels)]
