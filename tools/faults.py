@@ -205,12 +205,15 @@ def with_fault(text: str, fault: Fault) -> str:
 
 
 def near(fault: Fault) -> list[str]:
-    """Return the tests of the fault's package."""
+    """Return the tests of the fault's package, and the folder of its file for the examples in docstrings.
+
+    pytest takes a file that is named for a file of tests, and stops at a command with the name `test`.
+    """
     package = package_of(fault.file)
     folder = ROOT / "tests" / package
     alone = [str(path) for path in sorted((ROOT / "tests").glob("test_*.py"))]
     tests = [str(folder)] if folder.is_dir() else alone
-    return [*tests, str(ROOT / fault.file)]
+    return [*tests, str((ROOT / fault.file).parent)]
 
 
 def outcome(fault: Fault, minutes: float, kernels: Path) -> dict[str, Any]:
