@@ -286,7 +286,7 @@ def test_errors_of_training(arguments, message, place):
     (place / "empty.txt").write_text("")
     (place / "text.vec").write_bytes(TEXT)
     (place / "link").symlink_to("text.vec")
-    code, out, err = run("cbow", *arguments.split())
+    code, out, err = run("cbow", "-dim", "8", *arguments.split())
     assert code in (1, 2)
     assert out == b""
     assert message in err.splitlines()[-1]

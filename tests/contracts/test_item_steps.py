@@ -105,7 +105,7 @@ def test_rows_and_weights_move_by_their_gradients(combine, spec):
     assert done.pairs == 8
 
 
-@pytest.mark.parametrize("spec", COMPILED if SOAK else ["negative", "softmax"])
+@pytest.mark.parametrize("spec", COMPILED if SOAK else ["negative"])
 def test_eges_takes_every_compiled_layer(spec):
     done = step(EGES(dim=DIM, window=4, output=spec).task(bags()), 11)
     assert np.isfinite(done.loss)
@@ -189,7 +189,7 @@ def test_a_step_of_a_session(given, market, rejected, hits):
         assert added.sum() == pytest.approx(6 * total)
 
 
-@pytest.mark.parametrize("spec", COMPILED if SOAK else ["negative", "softmax", "class_based"])
+@pytest.mark.parametrize("spec", COMPILED if SOAK else ["negative", "softmax"])
 def test_the_booked_item_is_a_target_of_every_layer(spec):
     model = SessionVectors(dim=DIM, window=4, output=spec)
     model._sessions = sessions(booked=5)

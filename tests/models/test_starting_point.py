@@ -62,6 +62,7 @@ def test_a_corpus_of_the_same_words_will_do(tmp_path):
 @pytest.mark.parametrize("output", sorted(LAYERS))
 def test_every_layer_grows_or_says_why_not(output):
     spec = "adaptive:div_value=1" if output == "adaptive" else output
+    spec = f"{output}:k=5" if hasattr(LAYERS[output](), "k") else spec
     settings = {
         **SMALL,
         "output": spec,

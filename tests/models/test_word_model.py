@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from grids import SOAK
 from programs import with_jit, without_jit
 
 import unhot
@@ -68,9 +69,11 @@ def test_counts_from_outside():
     assert model.vectors.words == ["w1", "w2"]
 
 
-@pytest.mark.parametrize("window", [1, 50])
-def test_wide_and_narrow_windows(window):
-    model = unhot.SkipGram(**{**SMALL, "window": window}, shrink=False).fit(TEXT)
+@pytest.mark.parametrize(
+    ("window", "predict"), [(1, "contexts"), (50, "auto"), *([(1, "auto"), (50, "contexts")] if SOAK else [])]
+)
+def test_wide_and_narrow_windows(window, predict):
+    model = unhot.SkipGram(**{**SMALL, "window": window, "predict": predict}, shrink=False).fit(TEXT)
     assert np.isfinite(model.vectors.vectors).all()
 
 
