@@ -21,7 +21,7 @@ from unhot.train.checkpoint import Checkpoint
 from unhot.vectors.formats.directory import load_model, save_model
 
 RNG = np.random.default_rng(7)
-TEXT = [[f"w{i}" for i in RNG.zipf(1.5, RNG.integers(1, 40)) if i < 50] for _ in range(120)]
+TEXT = [[f"w{i}" for i in RNG.zipf(1.5, RNG.integers(1, 40)) if i < 50] for _ in range(60)]
 SMALL = {"dim": 8, "min_count": 2, "epochs": 2, "window": 3, "sample": 1e-2, "threads": 1}
 TORCH = {**SMALL, "engine": "torch", "batch": 32}
 MODELS = {
@@ -222,8 +222,8 @@ def test_a_resumed_training_is_the_same_bytes(output, tmp_path):
         fitted(
             unhot.SkipGram,
             settings,
-            checkpoint=Checkpoint(path=tmp_path / "cut", chunks=3),
-            callbacks=[after(7)],
+            checkpoint=Checkpoint(path=tmp_path / "cut", chunks=2),
+            callbacks=[after(5)],
         )
     model = load_unfinished(tmp_path / "cut")
     assert model.history.position.chunk > 0 or model.history.position.epoch > 0
@@ -235,9 +235,9 @@ def test_a_resumed_training_is_the_same_bytes(output, tmp_path):
 def test_ctrl_c_keeps_what_there_is(kind, tmp_path):
     settings = {**TORCH, "output": ADAPTIVE}
     whole = fitted(kind, settings)
-    model = fitted(kind, settings, callbacks=[after(5, KeyboardInterrupt)])
+    model = fitted(kind, settings, callbacks=[after(2, KeyboardInterrupt)])
     assert model.history.interrupted
-    assert model.history.position.chunk == 5
+    assert model.history.position.chunk == 2
     model.save(tmp_path / "m")
     again = load_unfinished(tmp_path / "m").resume(TEXT)
     for ours, theirs in zip(params_of(again), params_of(whole), strict=True):
@@ -381,7 +381,7 @@ def test_callbacks_see_every_chunk_and_epoch():
     model = fitted(unhot.SkipGram, TORCH, callbacks=[seen.append])
     events = [progress.event for progress in seen]
     assert (events[0], events[-1], events.count("epoch")) == ("start", "done", 2)
-    assert events.count("progress") > 8
+    assert events.count("progress") > 5
     assert [progress.loss for progress in seen if progress.event == "epoch"] == model.history.losses
     assert seen[-1].words == seen[-1].total_words == model.history.words
     assert seen[0].details["engine"] == "torch"
