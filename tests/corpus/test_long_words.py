@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from grids import examples
+from grids import crossed, examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,8 +120,7 @@ def test_no_block_size_and_no_number_of_threads_matters(tmp_path_factory, parts,
                 assert corpus.vocabulary == plain.vocabulary
 
 
-@pytest.mark.parametrize("tokenizer", NAMES)
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(("tokenizer", "pack"), crossed(NAMES, [bytes, gzip.compress]))
 def test_long_words_take_no_memory(tokenizer, pack, tmp_path):
     (tmp_path / "t").write_bytes(pack(b"one " + b"x" * 50_000_000 + b" two\n" + b"y" * 40_000_000))
     pool, most, text = Pool(), 0, b""

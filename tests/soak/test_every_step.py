@@ -10,6 +10,7 @@ import signal
 import sys
 
 import pytest
+from grids import crossed
 
 import unhot
 from unhot.vectors.formats.directory import checkpoint_of, is_model
@@ -48,8 +49,7 @@ def killed_at(step, work):
     return code == 0
 
 
-@pytest.mark.parametrize("old", [True, False])
-@pytest.mark.parametrize("what", ["model", "checkpoint", "first checkpoint"])
+@pytest.mark.parametrize(("what", "old"), crossed(["model", "checkpoint", "first checkpoint"], [True, False]))
 def test_every_step(what, old, small, live, next_save, soak, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # only a power cut needs it, see test_power_cut
     before, after = unhot.load(small / "old"), unhot.load(small / "new")

@@ -14,6 +14,7 @@ import traceback
 
 import numpy as np
 import pytest
+from grids import crossed
 
 import unhot
 from unhot.errors import DataError
@@ -67,8 +68,7 @@ def saved_with_limit(model, folder, name, room):
     return saved(model, folder)
 
 
-@pytest.mark.parametrize("first", [False, True])
-@pytest.mark.parametrize("name", [*FILES, MANIFEST, CURRENT])
+@pytest.mark.parametrize(("name", "first"), crossed([*FILES, MANIFEST, CURRENT], [False, True]))
 def test_no_room_in_any_file(name, first, small, tree, soak, tmp_path):
     model, folder = unhot.load(small / "new"), tmp_path / "model"
     if not first:

@@ -241,7 +241,7 @@ def save_and_die(path: Path, value: float, step: int) -> bool:
 @pytest.mark.parametrize("first", [True, False])
 def test_a_kill_at_any_moment_leaves_a_complete_model(first: bool, tmp_path: Path) -> None:
     outcomes = set()
-    for step in range(0, 1000, 1 if SOAK else 2):
+    for step in range(0, 1000, 1 if SOAK else 5):
         model = tmp_path / "m"
         shutil.rmtree(model, ignore_errors=True)
         if not first:
