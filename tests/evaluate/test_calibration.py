@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from grids import crossed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,8 +90,7 @@ def draw(seed, independent, t, n=400, labels=6):
     return scores, np.argmax(scores / t + rng.gumbel(size=scores.shape), axis=1)
 
 
-@pytest.mark.parametrize("independent", [False, True])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("seed", "independent"), crossed(range(5), [False, True]))
 def test_no_temperature_of_a_fine_grid_is_better(seed, independent):
     scores, truth = draw(seed, independent, t=[0.3, 0.8, 1.0, 2.0, 5.0][seed])
     found = fit_temperature(scores, truth, independent)
