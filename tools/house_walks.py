@@ -98,7 +98,7 @@ WALKS = [
     Walk(
         "lm train --model neural",
         "lm train text.txt -o net --model neural --dim 8 --batch 4 --steps 5 --epochs 1 --threads 1 -q",
-        "unhot.train.torch_net:NetRun._step",
+        "unhot.train.torch_run:TorchRun._step",
     ),
 ]
 

@@ -17,7 +17,7 @@ import torch
 from unhot.corpus.encoding import encode
 from unhot.models.neural_lm import NeuralLM
 from unhot.nn.language_net import LanguageNet
-from unhot.train.torch_net import Descent, limit, make_optimizer
+from unhot.train.torch_run import Descent, clip_gradients, make_optimizer
 
 WARM_UP = 3
 
@@ -32,7 +32,7 @@ def part_times(net: LanguageNet, optimizer: torch.optim.Optimizer, ids: Any, tar
     optimizer.zero_grad()
     loss.backward()
     marks.append(time.perf_counter())
-    limit(net.parameters(), 0.25)
+    clip_gradients(net.parameters(), 0.25)
     optimizer.step()
     marks.append(time.perf_counter())
     return [float(part) for part in np.diff(marks)]

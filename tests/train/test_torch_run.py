@@ -16,7 +16,7 @@ from unhot.errors import ConfigError, DataError, Diverged, FormatError, MissingE
 from unhot.evaluate import held_out
 from unhot.models.load import load_unfinished
 from unhot.outputs import LAYERS
-from unhot.train import torch_run
+from unhot.train import torch_descent, torch_window_net
 from unhot.train.checkpoint import Checkpoint
 from unhot.vectors.formats.directory import load_model, save_model
 
@@ -335,7 +335,7 @@ def test_where_parameters_are_elsewhere_they_are_copied(monkeypatch, tmp_path):
     """As on another device: what the model shows is brought up to date at every epoch, checkpoint and end."""
     settings = {**TORCH, "output": "nce:k=5,ln_z=learned,bias=true,noise=learned"}
     shared = fitted(unhot.SkipGram, settings)
-    monkeypatch.setattr(torch_run, "_array", lambda tensor: tensor.detach().clone().numpy())
+    monkeypatch.setattr(torch_window_net, "_array", lambda tensor: tensor.detach().clone().numpy())
     seen = []
     model = unhot.SkipGram(**settings)
     model.fit(
@@ -394,7 +394,10 @@ def test_no_row_leaps():
     model = fitted(unhot.CBOW, {**TORCH, "batch": 10**6, "lr": 1e3, "epochs": 1, "output": "hierarchical"})
     steps = model.history.chunks  # one batch each
     assert steps < 5
-    assert np.linalg.norm(model.learned.params.out_vectors, axis=1).max() <= steps * torch_run.FARTHEST + 1e-3
+    assert (
+        np.linalg.norm(model.learned.params.out_vectors, axis=1).max()
+        <= steps * torch_descent.FARTHEST + 1e-3
+    )
 
 
 def test_a_callback_that_fails_leaves_a_model_that_can_go_on():

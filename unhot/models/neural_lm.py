@@ -2,7 +2,7 @@
 
 The text is one stream of words and ends of lines. It is read in `batch` parts side by side, `steps` tokens at
 a time; states are carried on, and gradients end where a piece begins. See `unhot/nn/bodies/` for the bodies,
-`unhot/train/torch_net.py` for the training, `unhot/nn/net_scorer.py` for probabilities.
+`unhot/train/torch_run.py` for the training, `unhot/nn/net_scorer.py` for probabilities.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ from unhot.vocab.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from unhot.nn.language_net import LanguageNet
     from unhot.nn.net_scorer import NetScorer
-    from unhot.train.torch_net import NetRun
+    from unhot.train.torch_run import TorchRun
 
 NET, BEST = "net.", "best."
 # of a batch: copies of scores and hidden vectors; numbers of a layer that a step keeps, by its width
@@ -146,7 +146,7 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
     def begin(self, data: Corpus, begins: Begins, tells: Tells) -> Training:
         """Make the net, and a training of it."""
         from unhot.train.torch_device import join_group, open_device
-        from unhot.train.torch_net import Descent, NetRun
+        from unhot.train.torch_run import Descent, TorchRun
 
         words, ids = model_words(data, STREAM_SYMBOLS)
         tokens = _tokens(data, ids)
@@ -161,7 +161,7 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
         check_plan(memory, len(words), self.dim)
         net.to(device)
         plan = self.plan(begins, tells, memory, vocabulary=len(words), tokens=tokens.size - 1)
-        source = Streams(tokens, self.batch, self.steps, *join_group(device))
+        source = Streams(tokens, self.batch, self.steps, self.seed, *join_group(device))
         how = Descent(
             optimizer=self.optimizer,
             weight_decay=self.weight_decay,
@@ -173,7 +173,7 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
         if self.validation is not None:
             validation = Validation(self._measure, self.patience, net.state_dict(), _under(saved, BEST))
             plan = dataclasses.replace(plan, validation=validation)
-        run = NetRun(net, source, how, dataclasses.replace(plan, minutes=self.minutes), device)
+        run = TorchRun(net, source, how, dataclasses.replace(plan, minutes=self.minutes), device)
         if begins.resumed:
             run.resume({name: tensor for name, tensor in saved.items() if not name.startswith(BEST)})
         self.keep(LearnedNet(vocabulary, vocabulary, net, functools.partial(_resuming, run)))
@@ -277,7 +277,7 @@ def _tokens(corpus: Corpus, ids: Ids) -> Ids:
     return np.concatenate(parts)
 
 
-def _resuming(run: "NetRun") -> dict[str, Any]:
+def _resuming(run: "TorchRun") -> dict[str, Any]:
     """Return what resuming needs beside the parameters: those of the training, and of the best net."""
     return {**run.tensors(), **{f"{BEST}{name}": tensor for name, tensor in run.best.items()}}
 

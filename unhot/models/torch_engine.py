@@ -52,9 +52,9 @@ class OnTorch(Engine[WindowTask]):
         warm_up(task.wiring.no_text(), task.window)
 
     def begin(self, start: StartingPoint | None) -> LearnedWords:
-        """Make the weights; what is learned shares their memory on the CPU and is a copy on other devices."""
+        """Make the net; what is learned shares their memory on the CPU and is a copy on other devices."""
         from unhot.train.torch_device import open_device
-        from unhot.train.torch_run import TorchStart, Weights
+        from unhot.train.torch_window_net import TorchStart, WindowNet
 
         task, data = self._task, self._data
         params = without_copies(self._start_params(self._sizes, start, task.dim), self._sizes, task.dim)
@@ -62,20 +62,22 @@ class OnTorch(Engine[WindowTask]):
         if start is not None:
             begun = begun._replace(seen=start.seen, own=start.own)
         counts, device = data.out_vocabulary.counts, open_device(task.device)
-        self._weights = weights = Weights(task.layer, counts, begun, device, task.threads)
+        self._net = net = WindowNet(task.layer, counts, begun, data.frozen, device)
+        self._device = device
         return LearnedWords(
             layer=task.layer,
             in_vocabulary=data.in_vocabulary,
             out_vocabulary=data.out_vocabulary,
-            params=weights.params,
-            seen=weights.seen,
+            params=net.params,
+            seen=net.seen,
             frozen=data.frozen,
-            own=weights.own,
+            own=net.own,
         )
 
     def run(self, plan: Plan) -> EpochRun[TextChunk]:
         """Make the run that trains in batches."""
-        from unhot.train.torch_run import TorchRun
+        from unhot.train.torch_run import Descent, TorchRun
+        from unhot.train.torch_window_batches import WindowBatches
 
         task, corpus = self._task, self._data.data
         examples = task.wiring.examples
@@ -88,4 +90,11 @@ class OnTorch(Engine[WindowTask]):
         chunks = text_chunks(corpus.sizes, columns, batches.fewest_positions(), cuts, corpus.whole)
         keep = keep_probability(self._data.in_vocabulary.counts, task.sample)
         text = ChunkedText(corpus, keep, task.seed, chunks)
-        return TorchRun(text, self._weights, batches, parts, self._data.frozen, plan)
+
+        def enter(chunk: TextChunk) -> None:
+            if parts is not None:
+                self._net.head.set_partition(parts.words(chunk))
+
+        source = WindowBatches(text, batches, self._device, enter)
+        how = Descent("rows", reduction="sum", threads=task.threads)
+        return TorchRun(self._net, source, how, plan, self._device, self._net.publish)

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from unhot.kernels.rng import key_from, stream_key
 from unhot.lm.symbols import IGNORED
 from unhot.train.schedule import Chunk
 from unhot.types import Ids
 
+DRAWS = 17  # what the random numbers of a chunk are for; of other processes, the numbers behind it
 CHUNK = 8  # pieces of a chunk: a training reports and may stop behind each chunk
 
 
@@ -23,12 +25,14 @@ class Streams:
 
     chunk_steps = CHUNK
 
-    def __init__(self, tokens: Ids, batch: int, steps: int, part: int = 0, parts: int = 1) -> None:
+    def __init__(self, tokens: Ids, batch: int, steps: int, seed: int, part: int = 0, parts: int = 1) -> None:
         """Cut tokens into `batch` streams, and streams into pieces of `steps`.
 
         With `parts`, only each `parts`-th stream is read, beginning with `part`.
         """
-        self.size = tokens.size - 1  # the tokens that are predicted
+        self.size = self.words = tokens.size - 1  # the tokens that are predicted
+        self._seed = seed
+        self.part, self.parts = part, parts
         self.batch, self.steps = min(batch, self.size), steps
         self.length = -(-self.size // self.batch)
         padded = np.full(self.batch * self.length + 1, IGNORED, np.int32)
@@ -39,6 +43,10 @@ class Streams:
         self.width = len(self._inputs)
         number = -(-self.length // (CHUNK * steps))
         self.chunks = [Chunk(i, min(self.size, i * CHUNK * steps * self.batch)) for i in range(number)]
+
+    def draw_key(self, epoch: int, chunk: Chunk) -> int:
+        """Return the seed of the random numbers of a chunk."""
+        return int(key_from(stream_key(self._seed, epoch, DRAWS + self.part), chunk.number)) % 2**63
 
     def batches(self, epoch: int, chunk: Chunk) -> Iterator[tuple[tuple[Any, Any], int]]:
         """Yield ids and targets [width, steps] of a chunk, and the number of targets that count."""
