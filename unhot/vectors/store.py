@@ -106,14 +106,14 @@ class Vectors(WordRows):
 
     def distances(self, word_or_vector: Key | ArrayLike, other_words: Sequence[Key] = ()) -> Floats:
         """Return 1 - cosine of a word or vector and each of the other words (default: all words)."""
-        unit_query = unit(self._vector(word_or_vector))
+        unit_query = unit(_vector(self, word_or_vector))
         if len(other_words):
             return (1.0 - units(self[other_words]) @ unit_query).astype(np.float32)
         return np.float32(1.0) - cosines_with(unit_query, self.vectors, self.norms)
 
     def n_similarity(self, ws1: Sequence[Key], ws2: Sequence[Key]) -> float:
         """Return the cosine of the mean vectors of two lists of words; unknown words are left out."""
-        means = [unit(self._mean(self._known(words), None, pre_normalize=False)) for words in (ws1, ws2)]
+        means = [unit(self._mean(_known(self, words), None, pre_normalize=False)) for words in (ws1, ws2)]
         return float(means[0] @ means[1])
 
     @staticmethod
@@ -139,7 +139,7 @@ class Vectors(WordRows):
 
     def rank_by_centrality(self, words: Sequence[Key], use_norm: bool = True) -> list[tuple[float, Key]]:
         """Rank words by similarity to their mean: (similarity, word), best first, without unknown words."""
-        known = self._known(words)
+        known = _known(self, words)
         rows = units(self[known]) if use_norm else self[known].astype(np.float64)
         cosines = (rows @ unit(rows.mean(axis=0))).astype(np.float32).tolist()
         return sorted(zip(cosines, known, strict=True), reverse=True)
@@ -234,13 +234,13 @@ class Vectors(WordRows):
         items, weights = weighted(positive, negative)
         if not items:
             raise DataError("most_similar got no word: give at least one in positive or negative")
-        mean, own = self._finite(unit(self._mean(items, weights))), self._own(items)
-        rows = self._range(clip_start, clip_end, restrict_vocab)
+        mean, own = _finite(unit(self._mean(items, weights))), self._own(items)
+        rows = _range(self, clip_start, clip_end, restrict_vocab)
         if topn is None:
             return cosines_with(mean, self.vectors[rows], self.norms[rows])
-        topn = self._topn(topn)
+        topn = _topn(self, topn)
         if indexer is None:
-            ids, cosines = self._index().search_units(mean[None], topn, exclude=[own], rows=rows)
+            ids, cosines = _search(self).search_units(mean[None], topn, exclude=[own], rows=rows)
             return named(self.words, ids[0], cosines[0])
         if rows != slice(0, len(self)):
             raise ConfigError(
@@ -280,11 +280,11 @@ class Vectors(WordRows):
         above, below = listed(positive), listed(negative)
         if not above:
             raise DataError("most_similar_cosmul got no positive word: give at least one")
-        rows = self._range(0, None, restrict_vocab)
+        rows = _range(self, 0, None, restrict_vocab)
         lengths = self.norms[rows]
         cosines = np.array(
             [
-                cosines_with(self._finite(unit(self._vector(item))), self.vectors[rows], lengths)
+                cosines_with(_finite(unit(_vector(self, item))), self.vectors[rows], lengths)
                 for item in [*above, *below]
             ],
             np.float64,
@@ -311,12 +311,12 @@ class Vectors(WordRows):
         query that is not finite. A word is not its own neighbour. Many queries at once are much faster than
         one by one.
         """
-        rows = self._range(0, None, restrict_vocab)
+        rows = _range(self, 0, None, restrict_vocab)
         if len(queries) and not isinstance(queries[0], KEYS):
-            return self._index().search(np.asarray(queries), k, rows=rows)
+            return _search(self).search(np.asarray(queries), k, rows=rows)
         keys: list[Any] = [queries] if isinstance(queries, str) else list(queries)
         own = np.array([-1 if (row := self._find(key)) is None else row for key in keys], np.int64)
-        return self._index().search(self._several(keys), k, exclude=own[:, None], rows=rows)
+        return _search(self).search(self._several(keys), k, exclude=own[:, None], rows=rows)
 
     def most_similar_each(
         self,
@@ -325,8 +325,8 @@ class Vectors(WordRows):
         restrict_vocab: int | None = None,
     ) -> list[Neighbours]:
         """Return `most_similar` for each word, or for each row of a matrix, all at once."""
-        ids, cosines = self.nearest(queries, self._topn(topn), restrict_vocab=restrict_vocab)
-        self._finite(np.where(np.isnan(cosines), cosines, 0.0))
+        ids, cosines = self.nearest(queries, _topn(self, topn), restrict_vocab=restrict_vocab)
+        _finite(np.where(np.isnan(cosines), cosines, 0.0))
         return [named(self.words, *line) for line in zip(ids, cosines, strict=True)]
 
     def build_index(self, path: str | Path | None = None, **settings: int) -> WordIndex:
@@ -344,11 +344,6 @@ class Vectors(WordRows):
     def _exact(self) -> Exact:
         return Exact(self.vectors, self.norms)
 
-    def _index(self) -> Exact:
-        """Return the exact search over these vectors."""
-        self._exact.threads = whole("threads", self.threads, 1)
-        return self._exact
-
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and copied: all but the search, whose arrays must be aligned."""
         return {name: value for name, value in self.__dict__.items() if name != "_exact"}
@@ -356,25 +351,6 @@ class Vectors(WordRows):
     def _changed(self) -> None:
         super()._changed()
         self.__dict__.pop("_exact", None)
-
-    def _topn(self, topn: int) -> int:
-        """Return the checked number of neighbours to look for: at most the number of words."""
-        return min(whole("topn", topn, 1), max(1, len(self)))
-
-    def _range(self, start: int, end: int | None, restrict_vocab: int | None) -> slice:
-        """Return the rows to search; `restrict_vocab` overrides `start` and `end`."""
-        if restrict_vocab is not None:
-            return slice(0, min(whole("restrict_vocab", restrict_vocab, 1), len(self)))
-        first = min(whole("clip_start", start, 0), len(self))
-        last = len(self) if end is None else min(whole("clip_end", end, 0), len(self))
-        return slice(first, max(first, last))
-
-    def _known(self, words: Sequence[Key]) -> list[Key]:
-        """Return those words that have a vector; raise a `DataError` if none has."""
-        known = [word for word in words if word in self]
-        if not known:
-            raise DataError(f"none of the words {list(words)[:5]} has a vector: give at least one known word")
-        return known
 
     def _mean(
         self,
@@ -396,29 +372,58 @@ class Vectors(WordRows):
             is_key = isinstance(key, KEYS)
             if is_key and ignore_missing and key not in self:
                 continue
-            vector = self._vector(key)
+            vector = _vector(self, key)
             mean += weight * (unit(vector) if is_key and pre_normalize else vector.astype(np.float64))
             total += abs(weight)
         return mean / total if total > 0 else mean
 
-    @staticmethod
-    def _finite(query: Doubles) -> Doubles:
-        """Return the directions of queries; raise a `DataError` if one is NaN."""
-        if np.isnan(query).any():
-            raise DataError(
-                "the vector of a query has numbers that are not finite (NaN or inf), so nothing is near it: "
-                "give another word or vector"
-            )
-        return query
 
-    def _vector(self, item: Key | ArrayLike) -> NDArray[np.floating]:
-        """Return the vector of a word, or the given vector after checking its shape."""
-        if isinstance(item, KEYS):
-            return self.get_vector(item)
-        vector = np.asarray(item)
-        if vector.shape != (self.vector_size,) or vector.dtype.kind not in "fiu":
-            raise DataError(
-                f"a query has type {type(item).__name__} and shape {vector.shape}: give a word or a vector "
-                f"of {self.vector_size} numbers"
-            )
-        return vector
+def _finite(query: Doubles) -> Doubles:
+    """Return the directions of queries; raise a `DataError` if one is NaN."""
+    if np.isnan(query).any():
+        raise DataError(
+            "the vector of a query has numbers that are not finite (NaN or inf), so nothing is near it: "
+            "give another word or vector"
+        )
+    return query
+
+
+def _topn(vectors: Vectors, topn: int) -> int:
+    """Return the checked number of neighbours to look for: at most the number of words."""
+    return min(whole("topn", topn, 1), max(1, len(vectors)))
+
+
+def _range(vectors: Vectors, start: int, end: int | None, restrict_vocab: int | None) -> slice:
+    """Return the rows to search; `restrict_vocab` overrides `start` and `end`."""
+    if restrict_vocab is not None:
+        return slice(0, min(whole("restrict_vocab", restrict_vocab, 1), len(vectors)))
+    first = min(whole("clip_start", start, 0), len(vectors))
+    last = len(vectors) if end is None else min(whole("clip_end", end, 0), len(vectors))
+    return slice(first, max(first, last))
+
+
+def _known(vectors: Vectors, words: Sequence[Key]) -> list[Key]:
+    """Return those words that have a vector; raise a `DataError` if none has."""
+    known = [word for word in words if word in vectors]
+    if not known:
+        raise DataError(f"none of the words {list(words)[:5]} has a vector: give at least one known word")
+    return known
+
+
+def _search(vectors: Vectors) -> Exact:
+    """Return the exact search over these vectors."""
+    vectors._exact.threads = whole("threads", vectors.threads, 1)
+    return vectors._exact
+
+
+def _vector(vectors: Vectors, item: Key | ArrayLike) -> NDArray[np.floating]:
+    """Return the vector of a word, or the given vector after checking its shape."""
+    if isinstance(item, KEYS):
+        return vectors.get_vector(item)
+    vector = np.asarray(item)
+    if vector.shape != (vectors.vector_size,) or vector.dtype.kind not in "fiu":
+        raise DataError(
+            f"a query has type {type(item).__name__} and shape {vector.shape}: give a word or a vector "
+            f"of {vectors.vector_size} numbers"
+        )
+    return vector

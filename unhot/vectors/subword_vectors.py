@@ -140,26 +140,11 @@ class SubwordVectors(Vectors):
             write_rows(Path(path), self.words, self.counts, self.rows)
             return {}
         if name == "fasttext":
-            write_fasttext(path, self._source or self._as_file())
+            write_fasttext(path, self._source or _as_file(self))
         else:
             write_floret(path, self.rows)
         warn_of_means(path, name, self.rows)
         return {}
-
-    def _as_file(self) -> FastTextFile:
-        """Return a fastText file with all rows in fastText's order, to be written block by block."""
-        shape = (len(self) + self.subwords.buckets, self.vector_size)
-        if self.rows.skips:
-            raise DataError(
-                "format=fasttext: the means of these vectors leave out pruned n-grams, but a file that is "
-                "not quantised would count them as zeros; save all words of the file as they were read, or "
-                "choose the format unhot"
-            )
-        return new_file(self.words, self.counts, self.subwords, RowBlocks(shape, self.rows.expanded()))
-
-    @property
-    def _composed(self) -> bool:
-        return "vectors" in self.__dict__
 
     def _unseen(self, key: object) -> Floats | None:
         """Return the vector of a word's n-grams; None if no n-gram has a row."""
@@ -173,7 +158,11 @@ class SubwordVectors(Vectors):
         return UnknownWord(f"{error} (and none of its n-grams has a row)")
 
     def _row(self, row: int) -> Floats:
-        return super()._row(row) if self._composed else self.rows.vector(self.words[row], self._part(row))
+        return (
+            super()._row(row)
+            if "vectors" in self.__dict__
+            else self.rows.vector(self.words[row], self._part(row))
+        )
 
     def _part(self, row: int | None) -> int | None:
         """Return a row as an index of the words' own rows; None for words that were added later."""
@@ -181,7 +170,7 @@ class SubwordVectors(Vectors):
 
     def _several(self, keys: Sequence[Key]) -> Floats:
         refuse_bytes(keys)
-        if self._composed or len(keys) * ONE_BY_ONE > len(self):
+        if "vectors" in self.__dict__ or len(keys) * ONE_BY_ONE > len(self):
             return super()._several(keys)
         vectors = np.array([self.get_vector(key) for key in keys], np.float32)
         return vectors.reshape(len(keys), self.vector_size)
@@ -189,6 +178,20 @@ class SubwordVectors(Vectors):
     def _changed(self) -> None:
         super()._changed()
         self._edited = True
+
+
+def _as_file(vectors: SubwordVectors) -> FastTextFile:
+    """Return a fastText file with all rows in fastText's order, to be written block by block."""
+    shape = (len(vectors) + vectors.subwords.buckets, vectors.vector_size)
+    if vectors.rows.skips:
+        raise DataError(
+            "format=fasttext: the means of these vectors leave out pruned n-grams, but a file that is "
+            "not quantised would count them as zeros; save all words of the file as they were read, or "
+            "choose the format unhot"
+        )
+    return new_file(
+        vectors.words, vectors.counts, vectors.subwords, RowBlocks(shape, vectors.rows.expanded())
+    )
 
 
 def warn_of_means(path: str | os.PathLike[str], format: str, rows: SubwordRows) -> None:
