@@ -80,8 +80,8 @@ def _rare(log: Log, settings: dict[str, Any], seed: int, table: Table) -> dict[A
             model = _fitted(combine, seed, settings, learned)
             for answer in ("alike", "next"):
                 model.answer = answer
-                model.forget()
-                gains = found[name, answer] = ndcg(case_ranks(model, cases).ranks, 10)
+                answers = model.make_answers(model.learned)
+                gains = found[name, answer] = ndcg(case_ranks(answers, cases).ranks, 10)
                 row = {"seed": seed, "model": name, "answer": answer}
                 table.add({**row, "part": "all", "ndcg@10": gains.mean()})
                 table.add({**row, "part": "rare", "ndcg@10": gains[rare].mean()})
@@ -102,13 +102,13 @@ def _new(log: Log, settings: dict[str, Any], fold: int, table: Table) -> dict[st
     for name in ("EGES", "GES"):
         model = _fitted(KINDS[name], fold, settings, [row for row in kept if len(row) > 1])
         index = model.catalogue.index
-        hidden = model.hidden_of(
+        hidden = model.item_answers.hidden(
             histories_of([[index[words[i]] for i in line[:-1] if words[i] in index] for line in asked])
         )
         values = [{name: side[words[i]] for name, side in columns.items() if words[i] in side} for i in items]
         among = hidden @ units(np.stack([model.new_item(each) for each in values]), dtype=np.float32).T
         others, own = (
-            hidden @ units(model.item_inputs, dtype=np.float32).T,
+            hidden @ units(model.item_answers.item_inputs, dtype=np.float32).T,
             among[np.arange(len(asked)), target][:, None],
         )
         few = (among > own).sum(1) + ((among == own).sum(1) + 1) / 2  # the mean rank of equal scores

@@ -183,7 +183,8 @@ def test_fit_and_resume_are_written_once():
     for path in (PACKAGE / "models").rglob("*.py"):
         for node in nodes(path):
             if isinstance(node, ast.FunctionDef) and node.name in ("fit", "resume"):
-                homes.append((path.name, node.name))
+                if not ast.unparse(node.body[-1]).startswith("return super().fit("):  # a kind's own arguments
+                    homes.append((path.name, node.name))
     assert sorted(homes) == [("model.py", "fit"), ("model.py", "resume")]
 
 

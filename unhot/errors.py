@@ -6,7 +6,12 @@ from typing import Any, SupportsFloat
 
 
 class UnhotError(Exception):
-    """Base class of all errors of this package; the command line prints them as one line."""
+    """Base class of all errors of this package; the command line prints them as one line.
+
+    state   of an error in the middle of a training: what was learned until then, to be saved
+    """
+
+    state: Any = None
 
 
 class ConfigError(UnhotError, ValueError):

@@ -6,9 +6,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from unhot.models.epoch_model import EpochModel
+from unhot.models.fields import EpochFields
 from unhot.models.model import model, shaped_tensor
+from unhot.models.planning import plan_of
 from unhot.models.settings import Range
+from unhot.models.state import InEpochs
 from unhot.models.text_model import TextModel
 from unhot.train.epoch_run import EpochRun
 from unhot.train.schedule import TextChunk, text_chunks
@@ -20,27 +22,28 @@ class LearnedBigrams(NamedTuple):
     out_vocabulary: Vocabulary
     counts: Any  # [words, words]: how often the second follows the first
 
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        return {"bigrams": self.counts}
+
 
 @model("bigrams")
 @dataclass(kw_only=True)
-class Bigrams(EpochModel[LearnedBigrams], TextModel[LearnedBigrams]):
+class Bigrams(EpochFields, TextModel[LearnedBigrams]):
     epochs: Annotated[int, Range(1, 1)] = 1  # one pass counts them all
     added: Annotated[float, Range(0)] = 1.0  # added to every count
 
-    def begin(self, data: Any, begins: Any, tells: Any) -> Any:
+    def training(self, data: Any, begins: Any, tells: Any) -> InEpochs[LearnedBigrams]:
         words = data.vocabulary
         counts = np.zeros((len(words), len(words)), np.int64)
-        if begins.resumed:
-            counts[:] = self.learned.counts
-        self.keep(LearnedBigrams(words, words, counts))
-        return BigramRun(data, counts, self.plan(begins, tells, {"counts": counts.nbytes}))
+        if begins.learned is not None:  # a training that was cut off goes on
+            counts[:] = begins.learned.counts
+        learned = LearnedBigrams(words, words, counts)
+        plan = plan_of(self, begins, tells, {"counts": counts.nbytes}, lr=1.0)
+        return InEpochs(BigramRun(data, counts, plan), now=lambda: learned)
 
-    def tensors(self, *, complete: bool) -> dict[str, Any]:
-        return {"bigrams": self.learned.counts}
-
-    def take(self, saved: Any) -> None:
+    def restore(self, saved: Any) -> LearnedBigrams:
         words = saved.vocabulary
-        self.keep(LearnedBigrams(words, words, shaped_tensor(saved, "bigrams", (len(words), len(words)))))
+        return LearnedBigrams(words, words, shaped_tensor(saved, "bigrams", (len(words), len(words))))
 
 
 class BigramRun(EpochRun[TextChunk]):

@@ -12,6 +12,8 @@ import unhot
 from unhot.evaluate import analogies, categories, held_out, outliers, similarity, stability
 from unhot.kernels.loop import Params
 from unhot.models.learned_words import LearnedWords
+from unhot.models.state import FitState
+from unhot.train.history import History
 
 TEXT = "The cat sat on the mat\nthe zebra sat on the cat\n"
 
@@ -27,7 +29,8 @@ def folder(tmp_path_factory):
     params = Params(*rng.normal(0, 1, (2, 5, 4)).astype(np.float32), none, none, none)
     vocabulary = unhot.Vocabulary("the cat sat on mat".split(), [9, 5, 4, 3, 1])
     nothing = {"seen": np.zeros(0, np.int64), "frozen": np.zeros(0, np.uint8)}
-    model.keep(LearnedWords(model.layer, vocabulary, vocabulary, params, **nothing))
+    words = {"in_vocabulary": vocabulary, "out_vocabulary": vocabulary, **nothing}
+    model.fit_state = FitState(LearnedWords(layer=model.layer, params=params, **words), History())
     model.save(folder / "model")
     model.vectors.save(folder / "vectors.bin")
     model.vectors.save(folder / "vectors")

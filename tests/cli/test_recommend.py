@@ -327,7 +327,7 @@ def test_info_says_what_is_held(folder, tmp_path, name, options, said):
     ok("train", folder / "log.csv", "-o", tmp_path / "m", "--model", name, *options)
     code, out, _ = run("info", tmp_path / "m")
     assert code == 0
-    sessions = unhot.load(tmp_path / "m").counted.starts.size - 1 if name == "session-knn" else 0
+    sessions = unhot.load(tmp_path / "m").learned.counted.starts.size - 1 if name == "session-knn" else 0
     assert said.format(sessions=sessions) in out
     found = json.loads(run("info", tmp_path / "m", "--json")[1])
     assert found["holds"] in out
@@ -336,23 +336,24 @@ def test_info_says_what_is_held(folder, tmp_path, name, options, said):
 
 
 def test_resume(folder, tmp_path, monkeypatch):
-    from unhot.models.item2vec import Item2Vec
+    from unhot.models import item_vectors
 
-    usual = Item2Vec._measure
+    usual, asked = item_vectors.mean_ndcg, []
 
-    def stop(self, cases):
-        if len(self.history.validation) == 2:
+    def stop(answers, cases, **how):
+        asked.append(cases)
+        if len(asked) == 3:
             raise KeyboardInterrupt
-        return usual(self, cases)
+        return usual(answers, cases, **how)
 
     how = ("--split", "leave-last-out", *SMALL[:2], "--epochs", 4, *SMALL[4:])
     ok("train", folder / "log.csv", "-o", tmp_path / "straight", *how)
-    monkeypatch.setattr(Item2Vec, "_measure", stop)
+    monkeypatch.setattr(item_vectors, "mean_ndcg", stop)
     code, _, err = run("recommend", "train", folder / "log.csv", "-o", tmp_path / "m", *how)
     assert code == 130
     assert f"unhot recommend train --resume {tmp_path / 'm'}" in err
     assert f"unhot recommend train --resume {tmp_path / 'm'}" in run("info", tmp_path / "m")[1]
-    monkeypatch.setattr(Item2Vec, "_measure", usual)
+    monkeypatch.setattr(item_vectors, "mean_ndcg", usual)
     ok("train", "--resume", tmp_path / "m")
     assert "complete" in run("recommend", "train", "--resume", tmp_path / "m")[2]
     straight, again = unhot.load(tmp_path / "straight"), unhot.load(tmp_path / "m")
@@ -415,12 +416,12 @@ def test_compare_some_with_prefixes(folder, tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("quick")
 def test_ctrl_c_stops_a_comparison(folder, tmp_path, monkeypatch):
-    from unhot.models.item2vec import Item2Vec
+    from unhot.models import item_vectors
 
-    def stop(self, cases):
+    def stop(answers, cases, **how):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Item2Vec, "_measure", stop)
+    monkeypatch.setattr(item_vectors, "mean_ndcg", stop)
     names = ("--models", "popularity", "item2vec", "skip-markov")
     code, out, _ = run("recommend", "compare", folder / "log.csv", "-o", tmp_path / "c", *names)
     assert code == 130

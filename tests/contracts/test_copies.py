@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from every_model import SHORT, TEXT, TRAINED
 
 import unhot
 from unhot.compat import fasttext
@@ -26,31 +27,6 @@ from golden_questions import INPUTS, MODELS, opened, queries  # noqa: E402
 
 COPIES = {"pickled": lambda thing: pickle.loads(pickle.dumps(thing)), "deep": copy.deepcopy}
 SENTENCES = [line.split() for line in (INPUTS / "text.txt").read_text("utf-8").splitlines()]
-TEXT, LOG, EDGES = INPUTS / "text.txt", INPUTS / "log.csv", INPUTS / "edges.txt"
-SHORT = {"dim": 8, "epochs": 2}
-SESSION = {"session": "session", "booked": "booked", "market": "market", "rejected": "rejected"}
-TRAINED = {  # every registered model but mixtures, which hold trained models
-    "SkipGram": (TEXT, SHORT),
-    "CBOW": (TEXT, SHORT),
-    "FastText": (TEXT, SHORT),
-    "GloVe": (TEXT, SHORT),
-    "SVD": (TEXT, {"dim": 8}),
-    "Classifier": (INPUTS / "labelled.txt", SHORT),
-    "NGramModel": (TEXT, {"order": 2}),
-    "NeuralLM": (TEXT, SHORT),
-    "Popularity": (LOG, {}),
-    "RecentPopularity": (LOG, {}),
-    "ItemKNN": (LOG, {}),
-    "LastCosine": (LOG, {}),
-    "EASE": (LOG, {}),
-    "SkipMarkov": (LOG, {}),
-    "SessionKNN": (LOG, {"session": "session"}),
-    "Item2Vec": (LOG, {**SHORT, "split": "leave-last-out"}),
-    "ItemGraph": (LOG, SHORT),
-    "EGES": (LOG, {**SHORT, "items": str(INPUTS / "items.csv"), "side": "price"}),
-    "SessionVectors": (LOG, {**SHORT, **SESSION}),
-    "GraphVectors": (EDGES, SHORT),
-}
 
 
 def answers(model):

@@ -161,8 +161,7 @@ def sessions(booked=-1, rejected=(), markets=False):
 def test_a_step_of_a_session(given, market, rejected, hits):
     spec = f"negative:k=3,hits={hits}"
     model = SessionVectors(dim=DIM, window=4, output=spec, market=market, rejected=rejected)
-    model._sessions = given
-    done = step(model.task(), ITEMS)
+    done = step(model.task(given), ITEMS)
     check(done, lambda: done.before[0][SENTENCE[CENTRE]])
     labels = np.bincount(done.columns[0], done.columns[1], ITEMS)
     weights = np.bincount(done.columns[0], done.columns[2], ITEMS)
@@ -182,8 +181,8 @@ def test_a_step_of_a_session(given, market, rejected, hits):
     assert (negatives <= draws + 1e-6).all()
     if hits == "keep" and given.k:  # what is added comes from the market of the centre, items 2, 3 and 4
         model = SessionVectors(dim=DIM, window=4, output=spec, market=None, rejected=rejected)
-        model._sessions = given._replace(market_of=sessions().market_of, k=0)
-        plain = np.bincount(*step(model.task(), ITEMS).columns[::2], ITEMS)
+        without = given._replace(market_of=sessions().market_of, k=0)
+        plain = np.bincount(*step(model.task(without), ITEMS).columns[::2], ITEMS)
         added = weights - plain
         assert added[[0, 1, 5, 6]].tolist() == pytest.approx([0] * 4)
         assert added.sum() == pytest.approx(6 * total)
@@ -192,5 +191,4 @@ def test_a_step_of_a_session(given, market, rejected, hits):
 @pytest.mark.parametrize("spec", COMPILED if SOAK else ["negative", "softmax"])
 def test_the_booked_item_is_a_target_of_every_layer(spec):
     model = SessionVectors(dim=DIM, window=4, output=spec)
-    model._sessions = sessions(booked=5)
-    assert step(model.task(), ITEMS).pairs == 9
+    assert step(model.task(sessions(booked=5)), ITEMS).pairs == 9

@@ -3,7 +3,9 @@ import pytest
 
 from unhot.kernels.loop import Params
 from unhot.models.learned_words import LearnedWords
+from unhot.models.state import FitState
 from unhot.outputs import parse_output
+from unhot.train.history import History
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS = ("the", "a", "cat", "dog", "sat", "ran", "on", "mat", ".")
@@ -23,7 +25,8 @@ def random_model(kind, output, words=WORDS, counts=(90, 80, 40, 30, 20, 20, 9, 5
     params = Params(draw(len(words), dim), draw(rows, dim), *map(draw, sizes))
     vocabulary = Vocabulary(words, counts)
     none = {"seen": np.zeros(0, np.int64), "frozen": np.zeros(0, np.uint8)}
-    model.keep(LearnedWords(model.layer, vocabulary, vocabulary, params, **none))
+    words = {"in_vocabulary": vocabulary, "out_vocabulary": vocabulary, **none}
+    model.fit_state = FitState(LearnedWords(layer=model.layer, params=params, **words), History())
     return model
 
 

@@ -10,8 +10,8 @@ from unhot.items.ranking import CaseRanks
 from unhot.logs.encoding import read_log
 from unhot.logs.splitting import last_cases
 from unhot.models.load import all_models
-from unhot.models.log_model import LogModel
 from unhot.models.popularity import Popularity
+from unhot.models.recommender_model import RecommenderModel
 from unhot.models.skip_markov import SkipMarkov
 
 # popularity in train: a 4, b 3, c 2, d 1; then two events of each user are held out
@@ -59,7 +59,7 @@ def test_by_hand(model, log):
 
 # against the lists that users get
 
-MODELS = {name: kind for name, kind in all_models().items() if issubclass(kind, LogModel)}
+MODELS = {name: kind for name, kind in all_models().items() if issubclass(kind, RecommenderModel)}
 RNG = np.random.default_rng(7)
 # users walk around a circle of items and come back to some; of ten kinds of items many have equal counts
 WALKS = {f"u{user}": [f"i{i % 10}" for i in user + np.cumsum(RNG.integers(0, 3, 7))] for user in range(40)}
@@ -209,7 +209,7 @@ def test_sessions_rank_what_was_seen():
     model = Popularity(format="sessions", split="session", share=0.4).fit(
         [["a", "b"], ["b", "b"], ["a", "b"]]
     )
-    assert not model.leaves_out_seen
+    assert not model.answers.leaves_out_seen
     found = evaluate_recommender(model, read_log([["a", "b"], ["b", "b"], ["a", "b"]], format="sessions"))
     assert (found.seen, found.users) == ("ranked", 1)
 

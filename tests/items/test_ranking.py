@@ -5,6 +5,8 @@ import pytest
 
 from unhot.errors import ConfigError, DataError
 from unhot.items import ranking
+from unhot.items.kept_log import KeptLog
+from unhot.items.log_record import LogRecord
 from unhot.items.ranking import case_ranks, mean_ndcg, ndcg
 from unhot.items.recommender import Recommendation, Recommender
 from unhot.logs.encoding import read_log
@@ -15,10 +17,11 @@ from unhot.vocab.vocabulary import Vocabulary
 class Fixed(Recommender):
     """Scores that do not depend on the history: 4 3 3 1 0 for a b c d e."""
 
-    catalogue = Vocabulary(list("abcde"), [5, 4, 3, 2, 1])
-    names = ("A", "B", "C", "D", "")
+    def __init__(self):
+        record = LogRecord(KeptLog(("A", "B", "C", "D", "")), {}, {})
+        super().__init__(Vocabulary(list("abcde"), [5, 4, 3, 2, 1]), record, self.fixed, leaves_out_seen=True)
 
-    def scores(self, histories):
+    def fixed(self, histories):
         return np.tile(np.array([4, 3, 3, 1, 0], np.float32), (len(histories), 1))
 
     def user_history(self, user):

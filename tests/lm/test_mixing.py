@@ -92,6 +92,14 @@ def test_a_saved_mixture_is_the_same(mixture, tmp_path):
     assert unhot.load(tmp_path / "n").perplexity(BOTH) == nested.perplexity(BOTH)
 
 
+def test_a_loaded_mixture_is_asked_on_so_many_threads(mixture, tmp_path):
+    mixture.save(tmp_path / "m")
+    for threads in (1, 3):
+        again = unhot.load_language_model(tmp_path / "m", threads)
+        assert again.scorer.threads == threads
+        assert again.perplexity(BOTH) == mixture.perplexity(BOTH)
+
+
 def test_with_a_neural_model(parts, tmp_path):
     pytest.importorskip("torch")
     neural = unhot.NeuralLM(dim=4, batch=2, steps=3, epochs=1, threads=1).fit(ONE * 5)

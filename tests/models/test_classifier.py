@@ -1,6 +1,7 @@
 """The classifier: its step against the formula, what it learns, keeps, saves and refuses."""
 
 import hashlib
+import inspect
 import json
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from unhot import Classifier
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.evaluate import labeller_of, measure_labels
 from unhot.evaluate.labels import calibrate
-from unhot.models import held_out_rows, line_engine
+from unhot.models import calibrating, held_out_rows, line_engine
 from unhot.models.load import load_unfinished
 from unhot.outputs import LAYERS
 from unhot.train.checkpoint import Checkpoint
@@ -698,3 +699,35 @@ def test_a_calibrated_training_resumes_to_the_same_bytes(tmp_path):
     half.resume().save(tmp_path / "cut")
     assert digest(tmp_path / "cut") == digest(tmp_path / "whole")
     assert unhot.load(tmp_path / "cut").temperature != 1.0
+
+
+# ---- states
+
+
+def test_a_resumed_training_goes_back_to_the_best_epoch_before_it_was_cut_off(tmp_path):
+    """The labels are noise, so that the first epoch is the best."""
+    rng, texts = np.random.default_rng(1), planted(200)[0]
+    path = labelled_file(tmp_path / "train.txt", texts, rng.integers(0, 3, 200))
+    settings = SMALL | {"epochs": 40, "lr": 1.0, "validation": 0.25, "patience": 2}
+    whole = Classifier(**settings).fit(path)
+    assert int(np.argmin(whole.history.validation)) == 0
+    whole.save(tmp_path / "whole")
+    cut_off(Classifier(**settings), tmp_path / "cut", path).resume().save(tmp_path / "cut")
+    assert digest(tmp_path / "cut") == digest(tmp_path / "whole")
+
+
+def test_ctrl_c_while_the_temperature_is_fitted_keeps_the_model(monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(calibrating, "scored_lines", interrupted)
+    source = noisy()
+    model = Classifier(**CALIBRATED).fit(*source)
+    assert (model.complete, model.history.interrupted, model.temperature) == (True, True, 1.0)
+    assert model.score(*source) > 0.5
+
+
+def test_fit_takes_what_a_classifier_needs():
+    taken = inspect.signature(Classifier.fit).parameters
+    assert {"labels", "column", "start", "frozen", "checkpoint"} <= taken.keys()
+    assert not {"counts", "phrases", "counting"} & taken.keys()

@@ -11,6 +11,7 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.logs.encoding import read_log
 from unhot.models.load import load_unfinished
 from unhot.train.checkpoint import Checkpoint
+from unhot.vectors.formats.directory import load_model, save_model
 
 SHOP = make_shop(users=250, items=60, tastes=4, markets=1, sessions=4, clicks=6, noise=0.05, seed=3)
 ROWS = [row[:3] for row in shop_rows(SHOP)]
@@ -74,13 +75,13 @@ def test_weights_are_a_softmax_and_vectors_their_mean(items):
     model = unhot.EGES(**SMALL, items=items, side="taste,colour").fit(ROWS)
     item = SHOP.items[3]
     keys = {-1 - model.catalogue.index[item]} | {
-        model.kept.sides.words.index(part) for part, _ in model.explain(item) if part != item
+        model.learned.record.kept.sides.words.index(part) for part, _ in model.explain(item) if part != item
     }
     weights = dict(model.explain(item))
     mean = np.zeros(8)
     for row, key in enumerate(model.learned.keys.tolist()):
         if key in keys:
-            part = item if key < 0 else model.kept.sides.words[key]
+            part = item if key < 0 else model.learned.record.kept.sides.words[key]
             mean += weights[part] * model.learned.params.in_vectors[row]
     np.testing.assert_allclose(model.vectors[item], mean, rtol=1e-4, atol=1e-6)
     assert np.ptp([*weights.values()]) > 1e-3  # they were learned
@@ -145,10 +146,11 @@ def test_validation_keeps_the_best_epoch(items):
 @pytest.mark.parametrize("name", ["mixing", "side_ids", "side_starts", "side_row_keys"])
 def test_damaged_side_values_are_refused(items, tmp_path, name):
     model = unhot.EGES(**SMALL, items=items, side="taste,colour").fit(ROWS)
-    tensors = model.tensors(complete=True)
+    tensors = model.learned.tensors(complete=True)
     tensors[name] = tensors[name][:-1] if name != "side_ids" else tensors[name] + 1000
-    model.tensors = lambda complete: tensors
     model.save(tmp_path / "m")
+    saved = load_model(tmp_path / "m")
+    save_model(tmp_path / "m", saved.config, saved.vocabulary, tensors, saved.out_vocabulary)
     with pytest.raises(FormatError):
         unhot.load(tmp_path / "m")
 

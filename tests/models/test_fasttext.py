@@ -3,6 +3,7 @@
 Its step is under contract in tests/contracts/test_outputs.py.
 """
 
+import dataclasses
 import logging
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from unhot.models.compiled_engine import make_kernel
 from unhot.models.fasttext_file import LAYERS
 from unhot.models.load import holds_unfinished
 from unhot.models.ngram_rows import bags_of
+from unhot.models.state import FitState
 from unhot.sizes import readable
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.params import padded
@@ -198,7 +200,8 @@ def test_held_out_loss_of_a_bag_is_that_of_its_words(model, text):
     from unhot.evaluate import held_out
 
     plain = SkipGram(**{k: v for k, v in SMALL.items() if k != "buckets"}).fit(text)
-    plain.keep(plain.learned._replace(params=model.learned.params._replace(in_vectors=model.vectors.vectors)))
+    params = model.learned.params._replace(in_vectors=model.vectors.vectors)
+    plain.fit_state = FitState(dataclasses.replace(plain.learned, params=params), plain.history)
     ours, theirs = held_out(model, text[:50]), held_out(plain, text[:50])
     assert ours.cross_entropy == pytest.approx(theirs.cross_entropy, rel=1e-6)
     assert ours.perplexity < 11  # of 12 words
@@ -207,7 +210,7 @@ def test_held_out_loss_of_a_bag_is_that_of_its_words(model, text):
 @pytest.mark.parametrize("architecture", ["skipgram", "cbow"])
 def test_biases_of_rows_are_combined_as_the_rows_are(text, architecture):
     model = FastText(**SMALL, architecture=architecture, output="nce:k=5,ln_z=per_input").fit(text)
-    inputs, params = model.word_inputs(), model.learned.params
+    inputs, params = model.answers.word_inputs(), model.learned.params
     bags = bags_of(model.learned.keys, model.vocabulary, model.subwords)
     rows = bags.rows[bags.starts[3] : bags.starts[4]]
     assert inputs.bias[3] == pytest.approx(params.in_bias[rows].mean(), rel=1e-5)

@@ -91,7 +91,7 @@ def test_a_saved_model_is_the_same(model, tmp_path):
 def test_models_of_older_versions_are_means(text, tmp_path):
     model = FastText(**SMALL).fit(text)
     config = {name: value for name, value in model.config().items() if name != "combine"}
-    save_model(tmp_path / "old", config, model.vocabulary, model.tensors(complete=True))
+    save_model(tmp_path / "old", config, model.vocabulary, model.learned.tensors(complete=True))
     assert unhot.load(tmp_path / "old").combine == "mean"
     for vectors in (unhot.load(tmp_path / "old").vectors, unhot.Vectors.load(tmp_path / "old")):
         np.testing.assert_array_equal(vectors["unseenish"], model.vectors["unseenish"])
@@ -216,7 +216,7 @@ def test_held_out_loss_and_predictions_are_of_sums(text, architecture):
 @pytest.mark.parametrize("architecture", ["skipgram", "cbow"])
 def test_biases_of_rows_are_summed(text, architecture):
     model = FastText(**SUM, architecture=architecture, output="nce:k=5,ln_z=per_input").fit(text)
-    inputs, params = model.word_inputs(), model.learned.params
+    inputs, params = model.answers.word_inputs(), model.learned.params
     bags = bags_of(model.learned.keys, model.vocabulary, model.subwords)
     rows = bags.rows[bags.starts[3] : bags.starts[4]]
     assert inputs.bias[3] == pytest.approx(params.in_bias[rows].sum(), rel=1e-5)

@@ -125,5 +125,5 @@ def test_settings_that_are_refused(settings, match):
 
 
 def test_text_options_are_refused():
-    with pytest.raises(ConfigError, match="graph"):
+    with pytest.raises(TypeError, match="counts"):
         unhot.GraphVectors(**SMALL).fit(EDGES, counts={"n0": 1})

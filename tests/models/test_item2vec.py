@@ -11,6 +11,7 @@ from unhot.data.shop import make_shop, shop_rows
 from unhot.errors import ConfigError
 from unhot.items.histories import histories_of
 from unhot.logs.encoding import read_log
+from unhot.models import item_vectors
 from unhot.models.item2vec import Item2Vec, user_mark
 from unhot.models.load import load_unfinished
 from unhot.train.checkpoint import Checkpoint
@@ -73,8 +74,10 @@ def test_every_setting_learns(log, settings, tmp_path):
         each.item for each in model.recommend(history)
     ]
     if settings.get("output") in ("softmax", "hierarchical"):  # scores rank as probabilities do
-        probability = model.head.log_prob(model.hidden_of(histories_of([model.known_items(history)])))[0]
-        scores = model.scores(histories_of([model.known_items(history)]))[0]
+        probability = model.head.log_prob(
+            model.answers.hidden(histories_of([model.answers.known_items(history)]))
+        )[0]
+        scores = model.scores(histories_of([model.answers.known_items(history)]))[0]
         assert np.argsort(-scores)[:5].tolist() == np.argsort(-probability)[:5].tolist()
 
 
@@ -103,7 +106,7 @@ def test_sides_decide_what_is_learned(output):
 
 
 def test_the_score_is_input_against_output(model):
-    params, ids = model.learned.params, model.known_items(SHOP.items[:3])
+    params, ids = model.learned.params, model.answers.known_items(SHOP.items[:3])
     weights = np.array([0.8**2, 0.8, 1.0])
     hidden = weights @ params.in_vectors[ids].astype(np.float64) / weights.sum()
     assert model.scores(histories_of([ids]))[0] == pytest.approx(params.out_vectors @ hidden, abs=1e-5)
@@ -128,7 +131,7 @@ def test_a_graph_finds_nearly_the_same(log, model):
 
 def test_users_of_the_same_taste_are_near(log):
     model = Item2Vec(**SMALL, epochs=10, users="vector").fit(log)
-    rows = [model.user_row(user) for user in SHOP.users]
+    rows = [model.answers.user_row(user) for user in SHOP.users]
     assert min(rows) == len(model.catalogue)
     vectors = model.learned.params.in_vectors[rows].astype(np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -185,9 +188,9 @@ def test_names_of_users_and_items_may_meet(tmp_path):
     model.save(tmp_path / "m")
     loaded = unhot.load(tmp_path / "m")
     for user in ("1", ":1"):
-        assert loaded.user_row(user) == model.user_row(user) >= 2
+        assert loaded.answers.user_row(user) == model.answers.user_row(user) >= 2
         assert loaded.recommend(user) == model.recommend(user)
-    assert loaded.user_row("user:1") == -1
+    assert loaded.answers.user_row("user:1") == -1
 
 
 def test_settings_that_contradict_each_other():
@@ -203,7 +206,13 @@ def test_settings_that_contradict_each_other():
 @pytest.fixture
 def second_is_best(monkeypatch):
     """The second epoch is the best on validation, whatever was learned."""
-    monkeypatch.setattr(Item2Vec, "_measure", lambda self, _: (abs(len(self.history.validation) - 1.0), ""))
+    usual = item_vectors.window_training
+
+    def watched(model, task, windows, begins, tells, *, measure, **more):
+        found = measure and (lambda learned: (abs(len(begins.history.validation) - 1.0), ""))
+        return usual(model, task, windows, begins, tells, measure=found, **more)
+
+    monkeypatch.setattr(item_vectors, "window_training", watched)
 
 
 class Stop(Exception):
@@ -270,7 +279,7 @@ def test_validation_keeps_the_best_epoch(log):
     assert any("that of epoch 2, which was the best" in line for line in told)
     assert any(np.array_equal(state, model.learned.params.in_vectors) for state in states[:-3])
     again = Item2Vec(**SMALL, epochs=9, patience=2, split="leave-last-out", refit=True).fit(log)
-    assert again.epochs_found == len(again.history.losses) == 2
+    assert again.learned.epochs_found == len(again.history.losses) == 2
     assert again.catalogue.counts.sum() == model.catalogue.counts.sum() + 250
 
 

@@ -8,8 +8,10 @@ import pytest
 
 import unhot
 from unhot.errors import ConfigError, DataError
-from unhot.models.epoch_model import EpochModel
+from unhot.models.fields import EpochFields
 from unhot.models.model import MODELS, model, shaped_tensor
+from unhot.models.planning import plan_of
+from unhot.models.state import InEpochs
 from unhot.models.text_model import TextModel
 from unhot.train.epoch_run import EpochRun
 from unhot.train.schedule import Chunk, even_chunks
@@ -24,26 +26,29 @@ class LearnedBayes(NamedTuple):
     out_vocabulary: Vocabulary
     together: Any  # [labels, words]
 
+    def tensors(self, *, complete):
+        return {"together": self.together}
+
+    def facts(self):
+        return {}
+
 
 @dataclass(kw_only=True)
-class Bayes(EpochModel[LearnedBayes], TextModel[LearnedBayes]):
+class Bayes(EpochFields, TextModel[LearnedBayes]):
     family = "classify"
 
-    def begin(self, data, begins, tells):
+    def training(self, data, begins, tells):
         words, labels = data.vocabulary, data.beside["labels"].vocabulary
         together = np.zeros((len(labels), len(words)), np.int64)
-        if begins.resumed:
-            together[:] = self.learned.together
-        self.keep(LearnedBayes(words, labels, together))
-        return BayesRun(data, together, self.plan(begins, tells, {"counts": together.nbytes}))
+        if begins.learned is not None:
+            together[:] = begins.learned.together
+        plan = plan_of(self, begins, tells, {"counts": together.nbytes}, lr=1.0)
+        return InEpochs(BayesRun(data, together, plan), lambda: LearnedBayes(words, labels, together))
 
-    def tensors(self, *, complete):
-        return {"together": self.learned.together}
-
-    def take(self, saved):
+    def restore(self, saved):
         shape = len(saved.out_vocabulary), len(saved.vocabulary)
         together = shaped_tensor(saved, "together", shape)
-        self.keep(LearnedBayes(saved.vocabulary, saved.out_vocabulary, together))
+        return LearnedBayes(saved.vocabulary, saved.out_vocabulary, together)
 
 
 class BayesRun(EpochRun[Chunk]):

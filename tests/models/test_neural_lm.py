@@ -111,6 +111,29 @@ def test_the_best_net_survives_a_resume(tmp_path):
     assert folder_bytes(tmp_path / "cut") == folder_bytes(tmp_path / "whole")
 
 
+def test_a_failed_resume_leaves_the_model_as_it_was(tmp_path):
+    def interrupt(progress):
+        if progress.event == "epoch" and progress.epoch == 1:
+            raise KeyboardInterrupt
+
+    def fail(progress):
+        if progress.event == "epoch" and progress.epoch == 2:
+            raise ValueError("enough")
+
+    how = {"epochs": 3, "validation": VALID}
+    small(**how).fit(TRAIN).save(tmp_path / "whole")
+    model = small(**how).fit(TRAIN, callbacks=[interrupt])
+    before = model.perplexity(VALID), model.history.validation
+    model.save(tmp_path / "before")
+    with pytest.raises(ValueError, match="enough"):
+        model.resume(TRAIN, callbacks=[fail])
+    assert (model.perplexity(VALID), model.history.validation) == before
+    model.save(tmp_path / "after")
+    assert folder_bytes(tmp_path / "after") == folder_bytes(tmp_path / "before")
+    model.resume(TRAIN).save(tmp_path / "resumed")
+    assert folder_bytes(tmp_path / "resumed") == folder_bytes(tmp_path / "whole")
+
+
 @pytest.mark.parametrize("layer", sorted(LAYERS))
 def test_every_layer_is_normalised_and_saved(layer, tmp_path):
     spec = "adaptive:cutoffs=3" if layer == "adaptive" else layer

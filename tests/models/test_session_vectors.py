@@ -9,6 +9,7 @@ from unhot.data.shop import EXPENSIVE, make_shop, write_shop
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.models.load import load_unfinished
 from unhot.train.checkpoint import Checkpoint
+from unhot.vectors.formats.directory import load_model, save_model
 
 SHOP = make_shop(users=500, items=120, tastes=4, markets=3, noise=0.5, seed=2)
 SMALL = {"dim": 8, "threads": 1, "epochs": 10, "window": 1, "session": "session", "user": "user"}
@@ -164,9 +165,10 @@ def test_a_training_goes_on_to_the_same_bytes(folder, tmp_path):
 @pytest.mark.parametrize("name", ["types.vectors", "types.counts", "types.starts"])
 def test_damaged_types_are_refused(folder, tmp_path, name):
     model = fitted(folder, **TYPES, epochs=1)
-    tensors = model.tensors(complete=True)
+    tensors = model.learned.tensors(complete=True)
     tensors[name] = tensors[name][:-1]
-    model.tensors = lambda complete: tensors
     model.save(tmp_path / "m")
+    saved = load_model(tmp_path / "m")
+    save_model(tmp_path / "m", saved.config, saved.vocabulary, tensors, saved.out_vocabulary)
     with pytest.raises(FormatError):
         unhot.load(tmp_path / "m")

@@ -204,7 +204,7 @@ def test_only_an_unfinished_model_keeps_its_squares(cells):
     model = unhot.SkipGram(**EXACT).fit(cells, callbacks=[press])
     assert model.history.interrupted
     assert set(model.learned.squares) == {"in_vectors", "out_vectors"}
-    assert "squares.in_vectors" in model.learned.tensors()
+    assert "squares.in_vectors" in model.learned.tensors(complete=False)
     assert not model.learned.own  # what a torch head has learned
     model.epochs = 2
     model.resume(cells)
@@ -324,7 +324,7 @@ def test_given_cells_bring_their_settings(text):
         cooccurrences(corpus, window=4, weights="dynamic", sample=0.1) as counted,
     ):
         model = unhot.SkipGram(**{**EXACT, "epochs": 1}).fit(counted, note=notes.append)
-    assert (model.window, model.sample, model.shrink) == (4, 0.1, True)
+    assert [model.config()[name] for name in ("window", "sample", "shrink")] == [4, 0.1, True]
     assert {"window", "sample", "shrink"} <= {
         line.partition("=")[0] for line in notes if "the cells were counted with it" in line
     }
@@ -333,7 +333,7 @@ def test_given_cells_bring_their_settings(text):
         cooccurrences(corpus, window=4, weights="distance", sides="left") as counted,
     ):
         model = unhot.SkipGram(**{**EXACT, "epochs": 1, "shrink": True}).fit(counted, note=notes.append)
-    assert model.shrink is False
+    assert model.config()["shrink"] is False
     assert any(line.startswith("weights='distance'") for line in notes)
     assert any(line.startswith("sides='left'") for line in notes)
     unknown = Cells.from_arrays(

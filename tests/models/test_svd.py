@@ -95,7 +95,7 @@ def test_a_saved_model_is_loaded(model, tmp_path):
 @pytest.mark.parametrize("name", ["out_vectors", "singular_values"])
 @pytest.mark.parametrize("damage", ["missing", "short"])
 def test_damaged_models_are_refused(model, tmp_path, name, damage):
-    tensors = model.tensors(complete=True)
+    tensors = model.learned.tensors(complete=True)
     array = tensors.pop(name)
     if damage == "short":
         tensors[name] = array[..., :-1].copy()

@@ -16,9 +16,9 @@ from unhot.errors import DataError
 from unhot.evaluate.recommending import evaluate_recommender
 from unhot.logs.encoding import read_log
 from unhot.models.load import all_models
-from unhot.models.log_model import LogModel
+from unhot.models.recommender_model import RecommenderModel
 
-MODELS = {name: kind for name, kind in all_models().items() if issubclass(kind, LogModel)}
+MODELS = {name: kind for name, kind in all_models().items() if issubclass(kind, RecommenderModel)}
 FILES = {
     "movielens": "movielens-100k/u.data",
     "retail": "online-retail/online_retail.csv.xz",

@@ -17,6 +17,7 @@ from readers.texts import PACKERS, XZ_HEADER
 from unhot.errors import Diverged, FormatError
 from unhot.lm.language_model import LanguageModel
 from unhot.models.ngram_model import LearnedNgrams, NGramModel
+from unhot.models.state import FitState
 from unhot.ngrams.packing import Layout, pack
 from unhot.ngrams.smoothing import parse_smoothing
 from unhot.ngrams.smoothing.smoothing import FIXED, FLAT
@@ -87,7 +88,8 @@ def ngram_seeds(folder: Path) -> list[Files]:
         if places:
             words, _, packed = model.learned
             layout = Layout(model.compact, packed.layout.bits, places, model.double)
-            model.keep(LearnedNgrams(words, words, pack(packed.levels(), layout, folder, 1)))
+            learned = LearnedNgrams(words, words, pack(packed.levels(), layout, folder, 1))
+            model.fit_state = FitState(learned, model.history)
         model.save(folder / str(number) / "m")
         found.append(files_below(folder / str(number)))
     return found

@@ -20,7 +20,7 @@ from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
 from unhot.errors import Diverged
 from unhot.models.classifier import Classifier
-from unhot.models.epoch_model import EpochModel
+from unhot.models.fields import EpochFields
 from unhot.models.load import (
     all_models,
     holds_finished,
@@ -66,11 +66,11 @@ def model_seeds(name: str, folder: Path) -> list[Files]:
             if model.family == "classify"
             else (TEXT,)
         )
-        if isinstance(model, EpochModel):
+        if isinstance(model, EpochFields):
             model.epochs = 2
         whole = _saved(folder / f"whole{number}", model.fit(*source))
         found.append(whole)
-        if isinstance(model, EpochModel):
+        if isinstance(model, EpochFields):
             stopped = _saved(folder / f"stopped{number}", model.fit(*source, callbacks=[_interrupt]))
             inside = {name.replace("m/", "m/checkpoint/", 1): data for name, data in stopped.items()}
             found += [stopped, inside, {**whole, **inside}]
@@ -138,7 +138,7 @@ def read_resumed(folder: Path, rng: random.Random) -> str:
 def _settings() -> list[dict[str, Any]]:
     """Return the settings of all trainings in epochs."""
     models = [all_models()[kind](**TINY, **how) for some in SETTINGS.values() for kind, how in some]
-    return [{**model.config(), "epochs": 2} for model in models if isinstance(model, EpochModel)]
+    return [{**model.config(), "epochs": 2} for model in models if isinstance(model, EpochFields)]
 
 
 @functools.cache
@@ -164,7 +164,7 @@ def read_front(folder: Path, rng: random.Random) -> str:
     model = fasttext.load_model(str(folder / "x.ftz"))
     if rng.random() < 0.2:
         loaded = unhot.load(folder / "x.ftz")
-        return ask(loaded.vectors)  # type: ignore[attr-defined]
+        return ask(loaded if isinstance(loaded, unhot.Vectors) else loaded.vectors)
     with np.errstate(all="ignore"):  # a damaged number may be NaN, or too large for float32
         return _predicted(model, folder / "lines.txt")
 

@@ -16,7 +16,7 @@ from unhot.logs.encoding import read_log
 from unhot.logs.log import Log
 from unhot.logs.splitting import split_log
 from unhot.models.load import all_models
-from unhot.models.log_model import LogModel
+from unhot.models.recommender_model import RecommenderModel
 
 ITEMS = ["a", "b", "caf\u00e9", "x y", "e", "f"]
 ROWS = [
@@ -55,7 +55,7 @@ def recommender_seeds(folder: Path) -> list[Files]:
 def read_recommender(folder: Path, rng: random.Random) -> str:
     """Load a recommender and ask it."""
     model = unhot.load(folder / "m", verify=rng.random() < 0.3)
-    if not isinstance(model, LogModel):
+    if not isinstance(model, RecommenderModel):
         return "a model of another kind"
     with np.errstate(all="ignore"):  # a damaged number may be NaN
         found = model.recommend(model.catalogue.words[:2], 3, exclude_seen=rng.random() < 0.5)
@@ -64,8 +64,8 @@ def read_recommender(folder: Path, rng: random.Random) -> str:
             model.explain(model.catalogue.words[0])
         if isinstance(model, unhot.SessionVectors) and model.types is not None:
             model.types.scores(model.types.vectors.words[0])
-        if model.kept.log is not None:
-            model.recommend_many(model.kept.log.user_words[:2], 2)
+        if (log := model.learned.record.kept.log) is not None:
+            model.recommend_many(log.user_words[:2], 2)
             evaluate_recommender(model)
     return "" if len({each.item for each in found}) == len(found) <= 3 else f"recommended {found}"
 

@@ -181,7 +181,7 @@ def _solve(
 
 def cells_loss(model: WordModel, cells: Cells) -> float:
     """Return the mean loss of all pairs in nats: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j]."""
-    vectors = model.word_inputs().vectors
+    vectors = model.answers.word_inputs().vectors
     starts = cells.starts
     total, first = 0.0, 0
     while first < len(cells.vocabulary):

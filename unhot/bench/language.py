@@ -212,7 +212,7 @@ class _Comparison:
                 kind="ngram" if model is self.grams else "model",
                 seconds=seconds,
                 tokens=self.corpus.words,
-                learned_bytes=sum(tensor.nbytes for tensor in model.tensors(complete=True).values()),
+                learned_bytes=sum(tensor.nbytes for tensor in model.learned.tensors(complete=True).values()),
                 figures=measure_language(model, self.test),
                 curve=((seconds, model.perplexity(self.sample).perplexity),),
             )
@@ -284,7 +284,7 @@ class _Comparison:
             lr=lr,
             seconds=model.history.seconds,
             tokens=model.history.pairs,
-            learned_bytes=sum(tensor.nbytes for tensor in model.tensors(complete=True).values()),
+            learned_bytes=sum(tensor.nbytes for tensor in model.learned.tensors(complete=True).values()),
             training_bytes=looks.memory,
             curve=tuple(curve),
         )

@@ -19,9 +19,9 @@ from unhot.logs.log import Log
 from unhot.logs.splitting import Cases, check_order, last_cases, split_log
 from unhot.models.ease import ease_cost
 from unhot.models.load import models_of
-from unhot.models.log_model import LogModel
-from unhot.models.model import Model
+from unhot.models.log_data import Watched
 from unhot.models.popularity import DAYS, SHARES
+from unhot.models.recommender_model import RecommenderModel
 from unhot.sizes import readable
 from unhot.train.memory_plan import available_memory
 
@@ -161,17 +161,11 @@ def settings_text(settings: Settings) -> str:
     return ", ".join(f"{name}={value}" for name, value in settings.items()) or "defaults"
 
 
-def _whole(model: LogModel[Any]) -> LogModel[Any]:
+def _whole(model: RecommenderModel) -> RecommenderModel:
     """Return a fitted model; Ctrl-C during a training ends the comparison, too."""
     if model.history.interrupted:
         raise KeyboardInterrupt
     return model
-
-
-def _change(model: LogModel[Any], settings: Settings) -> None:
-    """Change how a fitted model is asked."""
-    for name, value in settings.items():
-        setattr(model, name, value)
 
 
 def _figure(row: ComparedModel) -> float:
@@ -196,23 +190,23 @@ class _Work:
         """Choose settings for a model, and test it with them, in about so many seconds."""
         began = before = time.perf_counter()
         longest = 0.0
-        chosen: LogModel[Any] | None = None
-        kind, best = models_of("recommend")[row.name], Settings()
+        chosen: RecommenderModel | None = None
+        kind = models_of("recommend")[row.name]
         fits, asks = getattr(kind, "grid", None) or GRIDS.get(row.name, USUAL)
         for fitted, settings in self._fitted(kind, fits):
             for ask in asks:
-                _change(fitted, ask)
-                found = mean_ndcg(fitted, self.validation, exclude_seen=self.leave_out)
+                asked = dataclasses.replace(fitted, **ask)
+                asked.fit_state = dataclasses.replace(fitted.fit_state, made={})
+                found = mean_ndcg(asked.answers, self.validation, exclude_seen=self.leave_out)
                 if chosen is None or found > row.validation:
-                    chosen, row.validation = fitted, found
-                    best, row.settings = ask, {**settings, **ask}
+                    chosen, row.validation = asked, found
+                    row.settings = {**settings, **ask}
             now = time.perf_counter()
             longest, before = max(longest, now - before), now
             if now - began + 2 * longest > seconds:  # one more, and the last fit
                 break
         if chosen is None:
             return
-        _change(chosen, best)
         row.fit = self._tested(chosen, "train")
         again = dataclasses.replace(chosen)
         if (losses := chosen.history.validation) and hasattr(again, "epochs"):
@@ -222,14 +216,12 @@ class _Work:
         row.seconds = time.perf_counter() - began
         row.refit = self._tested(again, "train + validation")
 
-    def _tested(self, model: LogModel[Any], learned_from: str) -> Recommending:
+    def _tested(self, model: RecommenderModel, learned_from: str) -> Recommending:
         """Test a model; it does not know that its log is a part of another one."""
         found = measure_cases(model, self.tests, "test", self.leave_out)
         return dataclasses.replace(found, split=self.split, learned_from=learned_from)
 
-    def _fitted(
-        self, kind: type[Model[Any]], fits: list[Settings]
-    ) -> Iterator[tuple[LogModel[Any], Settings]]:
+    def _fitted(self, kind: type[Any], fits: list[Settings]) -> Iterator[tuple[Any, Settings]]:
         """Yield the model fitted with each of its settings."""
         name = kind.name
         if name == "ease":
@@ -237,10 +229,11 @@ class _Work:
         if (name == "eges" and not self.train.sides) or (name == "session" and not self.train.marks.size):
             needed = "side values (--side, --items)" if name == "eges" else "bookings (--booked)"
             raise DataError(f"left out: the log has no {needed}")
+        names = {field.name for field in dataclasses.fields(kind)}
+        shared = {name: value for name, value in self.shared.items() if name in names}
         for settings in fits or self._recent():
-            made: Any = kind(**self.shared, **settings)
-            made.held_out, made.exclude_seen = self.validation, self.leave_out
-            yield _whole(made.fit(self.train)), settings
+            watched = Watched(self.validation, self.leave_out)
+            yield _whole(kind(**shared, **settings).fit(self.train, validation=watched)), settings
 
     def _recent(self) -> list[Settings]:
         if self.train.times.size:

@@ -198,13 +198,13 @@ def calibrate(
     from unhot.evaluate.labeller import labeller_of, open_classifier
     from unhot.evaluate.labels import calibrate as fit
     from unhot.evaluate.labels import measure_labels
+    from unhot.models.calibrating import set_temperature
     from unhot.probability.calibration import COOLEST, HOTTEST
 
     opened = open_classifier(model)
     labeller = labeller_of(opened)._replace(label_column=label_column or opened.label_column)
     rows = list(_some(labeller.rows_of(source, column=column, kind=kind, force=force), source))
-    opened.temperature = 1.0
-    opened.forget()
+    set_temperature(opened, 1.0)
     before = measure_labels(labeller_of(opened), rows).figures
     temperature = fit(opened, rows)
     after = measure_labels(labeller_of(opened), rows).figures

@@ -165,10 +165,10 @@ def _wrote_model(source: str, out: str) -> bool:
     Return False, and write nothing, if the source is not such a model.
     """
     from unhot.models.fasttext import FastText
-    from unhot.models.load import is_trained, load
+    from unhot.models.load import is_trained, load_saved
     from unhot.vectors.formats.directory import is_model
 
-    model = load(source) if is_model(source) and is_trained(source) else None
+    model = load_saved(source) if is_model(source) and is_trained(source) else None
     if not isinstance(model, FastText) or not model.subwords.own_rows:
         return False
     model.save_fasttext(out)

@@ -68,7 +68,7 @@ def evaluate(
     from unhot.evaluate.links import predict_links
     from unhot.evaluate.nodes import classify_nodes, read_labels
     from unhot.models.graph_vectors import GraphVectors
-    from unhot.models.load import load
+    from unhot.models.load import load_saved
     from unhot.vectors.store import Vectors
 
     if labels is not None:
@@ -77,12 +77,12 @@ def evaluate(
         node = next(node for node in given if node in vectors)
         note(f"labels of {len(given):,} nodes, such as {node}: {', '.join(given[node])}")
     else:
-        opened = load(model)
+        opened = load_saved(model)
         if not isinstance(opened, GraphVectors) or not opened.hold_out:
             raise click.UsageError(
                 "nothing to ask: give --labels FILE, or train the graph with --hold-out 0.1"
             )
-        edges = None if graph is None else opened.read_again(graph)
+        edges = None if graph is None else opened.read(graph)
         if edges is not None and not opened.learned_from_graph(edges):
             raise DataError(f"{graph}: is not the graph that {model} learned from; give that graph")
         found = predict_links(opened, edges, seed=seed)  # type: ignore[assignment]

@@ -71,9 +71,10 @@ def _opened(path: str, which: str) -> Vectors:
     from unhot.vectors.store import Vectors
 
     if is_model(path) and load_model(path).config.get("users") == "vector":
-        from unhot.models.load import load
+        from unhot.models.load import load_saved
 
-        items: Vectors = load(path).store(f"{which}_vectors")  # type: ignore[attr-defined]
+        model = load_saved(path)
+        items: Vectors = model.vectors if which == "in" else model.out_vectors  # type: ignore[attr-defined]
         return items
     return Vectors.load(path, which=which)
 

@@ -28,11 +28,10 @@ seen_option = click.option(
 
 def open_recommender(path: str) -> Any:
     """Load a model that recommends; raise a `ConfigError` for other models."""
-    from unhot.models.load import load
-    from unhot.models.log_model import LogModel
+    from unhot.models.load import load_saved
 
-    model = load(path)
-    if not isinstance(model, LogModel):
+    model = load_saved(path)
+    if model.family != "recommend":
         raise ConfigError(f"{path}: is a {model.name} model, which does not recommend items")
     return model
 
@@ -75,11 +74,11 @@ def for_users(
         return 0
     if log is not None:
         from unhot.models.fitting import Tells
-        from unhot.models.log_model import EVENTS_ALONE
+        from unhot.models.log_data import EVENTS_ALONE, opened_log
 
-        with found.open_log(log, Tells(), **EVENTS_ALONE) as opened:
+        with opened_log(found, log, Tells(), **EVENTS_ALONE) as opened:
             found.learn_users(opened)
-    elif found.kept.log is None and any(found.user_row(user) >= 0 for user in users):
+    elif found.learned.record.kept.log is None and any(found.answers.user_row(user) >= 0 for user in users):
         note("the model holds no histories, so items that the users had are not left out: give --log")
     users = tuple(dict.fromkeys(users))
     if unknown := [item for item in history if item not in found.catalogue]:
@@ -89,8 +88,8 @@ def for_users(
         items, asked = _new_items(found, new), _asked(found, "recommend_new", "--new")
         answers = _each(whom, lambda name: asked(whom[name], items, k))
     else:
-        unknown = [name for name, who in whom.items() if found.known_history(who) is None]
-        _say_unknown(unknown, len(whom), lambda name: found.history_of(whom[name]))
+        unknown = [name for name, who in whom.items() if found.answers.known_history(who) is None]
+        _say_unknown(unknown, len(whom), lambda name: found.answers.history_of(whom[name]))
         among_items = None if among is None else _lines(among)
         lists = found.recommend_many([*whom.values()], k, exclude_seen=exclude_seen, filter=among_items)
         answers = dict(zip(whom, lists, strict=True))
@@ -174,7 +173,7 @@ def _new_items(model: Any, path: str) -> dict[str, dict[str, list[str]]]:
     """Return the side values of the items of a file that a model does not know."""
     from unhot.logs.item_facts import read_item_facts
 
-    columns = [*dict.fromkeys(word.partition("=")[0] for word in model.kept.sides.words)]
+    columns = [*dict.fromkeys(word.partition("=")[0] for word in model.learned.record.kept.sides.words)]
     sides = read_item_facts(path, item=model.item, side=columns).sides
     names = dict.fromkeys(item for values in sides.values() for item in values)
     new = [item for item in names if item not in model.catalogue]

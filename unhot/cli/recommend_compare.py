@@ -25,6 +25,7 @@ Examples:
   unhot recommend compare log.csv --models skip-markov item2vec ease -o results/mine
 """
 ENDINGS = {"csv": ".csv", "md": ".md", "svg": ".svg"}
+MARKED = ("booked", "rejected", "user_type", "item_type", "market")  # of `MarkFields`
 CHOSEN = ("refit", "with_users", "split")  # settings that a comparison decides itself
 
 
@@ -32,9 +33,10 @@ class CompareCommand(PluginsFirst, SeveralValues):
     """A command with options for how a log is read."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own options, and the settings of all recommenders: how a log is read."""
-        settings = [option for option in model_options(listed_models(["recommend"])) if option.of == ALL]
-        return [*super().get_params(ctx), *(option for option in settings if option.name not in CHOSEN)]
+        """Return the command's own options, and the settings that say how a log is read."""
+        settings = model_options(listed_models(["recommend"]))
+        shared = [option for option in settings if option.of == ALL or option.name in MARKED]
+        return [*super().get_params(ctx), *(option for option in shared if option.name not in CHOSEN)]
 
 
 @click.command(cls=CompareCommand, epilog=EXAMPLES)
@@ -85,14 +87,13 @@ def compare(
     """
     from unhot.bench.recommenders import compare_recommenders
     from unhot.logs.encoding import read_log
-    from unhot.logs.log_reading import MARKS
     from unhot.models.fitting import Tells
-    from unhot.models.popularity import Popularity
+    from unhot.models.log_data import LogSettings, opened_log
 
     files = writable_files(prefix, ENDINGS)
-    reader = Popularity(**given_settings(context, options))
+    reader = LogSettings(**given_settings(context, options))
     tell = (lambda line: None) if quiet else note
-    with reader.open_log(log, Tells(note=None if quiet else note)) as opened:
+    with opened_log(reader, log, Tells(note=None if quiet else note)) as opened:
         found = compare_recommenders(
             opened,
             split,
@@ -102,7 +103,7 @@ def compare(
             exclude_seen=exclude_seen,
             minutes=minutes,
             threads=reader.threads,
-            reading={name: getattr(reader, name) for name in (*MARKS, "market", "item_type", "side")},
+            reading={name: getattr(reader, name) for name in (*MARKED, "side")},
             tell=tell,
         )
     _show(found, as_json)

@@ -57,7 +57,7 @@ def evaluate(
     from unhot.evaluate.recommending import evaluate_recommender
     from unhot.logs.encoding import read_log
     from unhot.models.fitting import Tells
-    from unhot.models.log_model import EVENTS_ALONE
+    from unhot.models.log_data import EVENTS_ALONE, learned_from_log, opened_log
 
     numbers = _numbers(ks)
     found = open_recommender(model)
@@ -70,8 +70,8 @@ def evaluate(
     if log is None:
         result = evaluate_recommender(found, part=part, **how)
     else:
-        with found.open_log(log, Tells(), **EVENTS_ALONE) as opened:
-            if not found.learned_from_log(opened):
+        with opened_log(found, log, Tells(), **EVENTS_ALONE) as opened:
+            if not learned_from_log(found, opened):
                 note(f"{log} is not the log of the training: the model may have learned what it is asked")
             result = evaluate_recommender(found, opened, part, **how)
     if as_json:

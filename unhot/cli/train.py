@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import dataclasses
+import inspect
 import os
 import tempfile
 from collections.abc import Mapping
@@ -165,8 +166,9 @@ def train(
             if resume is not None:
                 learner.resume(source or None, **how)
             else:
-                learner.fit(source, **begins, **how)
+                learner.fit(source, **_taken(learner, {**begins, **how}))
         except UnhotError as error:
+            learner.fit_state = error.state or learner.fit_state  # what was learned is worth saving
             if learner.history.pairs and learner.history.words > before[1]:
                 raise type(error)(f"{error}; {_kept(learner, target, options, bar)}") from error
             raise
@@ -213,7 +215,7 @@ def _how(
     }
 
 
-def _resumed(path: str, target: str, options: dict[str, Any]) -> Model[Any]:
+def _resumed(path: str, target: str, options: dict[str, Any]) -> Model[Any, Any]:
     """Load the model of the last checkpoint, and set threads and device if they were given."""
     from unhot.models.load import load_unfinished
     from unhot.models.settings import checked_setting
@@ -230,7 +232,7 @@ def _resumed(path: str, target: str, options: dict[str, Any]) -> Model[Any]:
 
 
 def _nothing_to_do(
-    learner: Model[Any], inputs: tuple[str, ...], resume: str, target: str, bar: TrainingBar
+    learner: Model[Any, Any], inputs: tuple[str, ...], resume: str, target: str, bar: TrainingBar
 ) -> int:
     """Say that a training is complete; raise a `DataError` if more was asked for than to resume it."""
     goes_on = learner.starts and learner.family == "words"  # others take no more than vectors from a model
@@ -248,7 +250,7 @@ def _begun(
     target: str,
     settings: dict[str, Any],
     options: dict[str, Any],
-) -> tuple[Model[Any], dict[str, Any]]:
+) -> tuple[Model[Any, Any], dict[str, Any]]:
     """Return a new model, and the arguments of `fit` that say what it starts from."""
     from unhot.models.load import all_models
     from unhot.models.word_model import WordModel
@@ -279,14 +281,20 @@ def _begun(
         if options[option] is not None and not kind.starts:
             raise ConfigError(f"--{option}: --model {name} always starts from scratch; leave it out")
     counts = start.vocabulary if options["keep_vocabulary"] and isinstance(start, WordModel) else None
-    if isinstance(start, WordModel) and start.has_bags and name != start.name:
+    if isinstance(start, WordModel) and start.learned.keys.size and name != start.name:
         start = start.vectors  # its rows are those of n-grams, which the other model does not have
     frozen = _frozen(options["freeze"])
     reads = {name: options[name] for name in ("column", "force")}
     return learner, {"start": start, "frozen": frozen, "counts": counts, **reads}
 
 
-def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) -> dict[str, Any]:
+def _taken(learner: Model[Any, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a model's `fit` has; options that its command does not have are not given."""
+    taken = inspect.signature(learner.fit).parameters
+    return given if "options" in taken else {name: given[name] for name in given if name in taken}
+
+
+def _start_settings(start: WordModel, kind: type[Model[Any, Any]], on: str | None) -> dict[str, Any]:
     """Return the settings of the model to start from; without lr if the new model is trained differently.
 
     `combine` is not taken over by another model, because each model combines something else.
@@ -370,7 +378,7 @@ def _frozen(freeze: str | None) -> str | list[str] | None:
     return decode_words([line for line in lines if line])
 
 
-def _save(learner: Model[Any], target: str, options: dict[str, Any], bar: TrainingBar) -> str:
+def _save(learner: Model[Any, Any], target: str, options: dict[str, Any], bar: TrainingBar) -> str:
     """Save a model, or an interrupted training, and return the model's folder: the target, if it has room."""
     from unhot.cli.rescue import save_somewhere
 
@@ -378,7 +386,7 @@ def _save(learner: Model[Any], target: str, options: dict[str, Any], bar: Traini
     return save_somewhere(lambda folder: learner.save(_place(learner, folder)), target, beside, bar.stop)
 
 
-def _place(learner: Model[Any], folder: str) -> Path:
+def _place(learner: Model[Any, Any], folder: str) -> Path:
     """Return where a model is saved: in its folder, or as a checkpoint.
 
     If the folder holds a finished model, an interrupted training is saved as a checkpoint: the finished model
@@ -390,7 +398,7 @@ def _place(learner: Model[Any], folder: str) -> Path:
     return checkpoint_of(folder) if not learner.complete and holds_finished(folder) else Path(folder)
 
 
-def _kept(learner: Model[Any], target: str, options: dict[str, Any], bar: TrainingBar) -> str:
+def _kept(learner: Model[Any, Any], target: str, options: dict[str, Any], bar: TrainingBar) -> str:
     """Save the state of a training that failed, and say where it is."""
     try:
         return f"saved that state to {_place(learner, _save(learner, target, options, bar))}"
@@ -398,7 +406,9 @@ def _kept(learner: Model[Any], target: str, options: dict[str, Any], bar: Traini
         return str(error)
 
 
-def _finish(learner: Model[Any], before: tuple[float, int], target: str, bar: TrainingBar, again: str) -> int:
+def _finish(
+    learner: Model[Any, Any], before: tuple[float, int], target: str, bar: TrainingBar, again: str
+) -> int:
     """Report what was trained since `before` (seconds, words), and where the model was saved."""
     history, unit = learner.history, learner.unit
     if not learner.complete:

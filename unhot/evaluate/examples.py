@@ -13,7 +13,7 @@ import numpy as np
 from unhot.corpus.corpus import Corpus
 from unhot.kernels.window_lists import WindowList, list_windows, window_buffer
 from unhot.kernels.windows import Window
-from unhot.models.window_model import WordInputs
+from unhot.models.word_answers import WordInputs
 from unhot.train.chunked_text import ChunkedText
 from unhot.train.schedule import chunks_of_size
 from unhot.types import Counts, Doubles, Floats, Ids

@@ -205,7 +205,7 @@ class _Loss:
 def _loss(model: WordModel, text: HeldOutText, tell: Progress) -> _Loss:
     """Compute the loss of all examples of a text."""
     loss, head = _Loss(), model.head
-    inputs, how = model.word_inputs(), model.wiring().combine
+    inputs, how = model.answers.word_inputs(), model.wiring().combine
     for some in (
         each_alone(text, inputs, tell) if how is None else all_together(text, inputs, how == "mean", tell)
     ):

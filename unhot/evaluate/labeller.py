@@ -16,7 +16,7 @@ from unhot.lines.fasttext_model import fasttext_predictor
 from unhot.lines.line_rows import LABEL
 from unhot.lines.predictor import LinePredictor, TextBlock
 from unhot.models.classifier import Classifier
-from unhot.models.load import load
+from unhot.models.load import load_saved
 from unhot.models.model import Model
 from unhot.tables.labelled import LabelledRows, labelled_rows
 from unhot.tables.text_lines import BREAKS
@@ -104,9 +104,9 @@ def open_classifier(path: str | os.PathLike[str]) -> Classifier:
     return model
 
 
-def _open(path: str | os.PathLike[str]) -> Model[Any]:
+def _open(path: str | os.PathLike[str]) -> Model[Any, Any]:
     """Open a saved model of the family `classify`; raise a `FormatError` for any other model."""
-    model = load(path)
+    model = load_saved(path)
     if model.family != "classify":
         raise FormatError(
             f"{path}: is a model of kind {model.name!r}, not a classifier; give a folder that "

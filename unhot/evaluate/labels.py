@@ -10,7 +10,7 @@ from unhot.errors import DataError
 from unhot.evaluate.classification import WIDEST, Classification, classification, confusion
 from unhot.evaluate.label_counts import UNKNOWN, LabelCounts, label_lists
 from unhot.evaluate.labeller import Labeller
-from unhot.models.calibrating import scored_lines
+from unhot.models.calibrating import scored_lines, set_temperature
 from unhot.models.classifier import Classifier
 from unhot.types import Counts, Doubles
 
@@ -64,9 +64,8 @@ def calibrate(model: Classifier, rows: Rows) -> float:
 
     The temperature divides all scores: it changes how sure the model is, but never which label is first.
     """
-    temperature = scored_lines(model, rows).temperature()
-    model.temperature = temperature
-    model.forget()
+    temperature = scored_lines(model.answers, rows).temperature()
+    set_temperature(model, temperature)
     return temperature
 
 

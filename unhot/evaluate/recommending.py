@@ -35,7 +35,8 @@ from unhot.logs.encoding import read_log
 from unhot.logs.log import Log
 from unhot.logs.splitting import Cases, last_cases, split_log
 from unhot.models.fitting import Tells
-from unhot.models.log_model import EVENTS_ALONE, LogModel
+from unhot.models.log_data import EVENTS_ALONE, cases_again, read_as
+from unhot.models.recommender_model import RecommenderModel
 from unhot.types import Counts, Doubles
 
 KS = (5, 10, 20)
@@ -71,7 +72,7 @@ class Recommending:
 
 
 def evaluate_recommender(
-    model: LogModel[Any],
+    model: RecommenderModel,
     log: Any = None,
     part: str = "test",
     *,
@@ -90,14 +91,14 @@ def evaluate_recommender(
     sampled       also rank among so many items drawn at random
     """
     one_of("part", part, ("validation", "test"))
-    leave_out = model.leaves_out_seen if exclude_seen is None else exclude_seen
+    leave_out = model.answers.leaves_out_seen if exclude_seen is None else exclude_seen
     if prefixes is not None:
         return measure_cases(model, last_cases(_prefixes(prefixes)), "prefixes", leave_out, ks, sampled)
     return measure_cases(model, _split_cases(model, log, part), part, leave_out, ks, sampled)
 
 
 def measure_cases(
-    model: LogModel[Any],
+    model: RecommenderModel,
     cases: Cases,
     part: str,
     exclude_seen: bool,
@@ -106,7 +107,7 @@ def measure_cases(
 ) -> Recommending:
     """Ask a recommender some questions; `part`: what they are called."""
     ks = [whole("ks", k, 1) for k in ks]
-    found = case_ranks(model, cases, exclude_seen=exclude_seen, k=LISTED)
+    found = case_ranks(model.answers, cases, exclude_seen=exclude_seen, k=LISTED)
     figures, intervals = rank_figures(found, cases, ks)
     figures |= list_figures(model, found)
     figures |= sampled_figures(found, ks, sampled) if sampled else {}
@@ -114,7 +115,7 @@ def measure_cases(
         model=model.name,
         part=part,
         split=model.split,
-        learned_from=str(model.log_facts.get("learned_from")),
+        learned_from=str(model.learned.record.facts.get("learned_from")),
         seen="excluded" if exclude_seen else "ranked",
         users=np.unique(_askers(cases)).size,
         cases=cases.ends.size,
@@ -129,7 +130,7 @@ def _prefixes(given: str | os.PathLike[str] | Log) -> Log:
     return given if isinstance(given, Log) else read_log(given, format="sessions")
 
 
-def _split_cases(model: LogModel[Any], log: Any, part: str) -> Cases:
+def _split_cases(model: RecommenderModel, log: Any, part: str) -> Cases:
     if model.split == "none":
         raise ConfigError(
             "this model learned from all of its log (split=none), so nothing is left to ask: train it with a "
@@ -138,9 +139,9 @@ def _split_cases(model: LogModel[Any], log: Any, part: str) -> Cases:
     if part == "validation" and model.refit:
         raise ConfigError("this model learned from train and validation: ask for the test")
     if log is None:
-        cases = model.cases_again(part)
+        cases = cases_again(model, part)
     else:
-        read = log if isinstance(log, Log) else model.read(log, Tells(), **EVENTS_ALONE)
+        read = log if isinstance(log, Log) else read_as(model, log, Tells(), **EVENTS_ALONE)
         cases = split_log(read, model.split, model.share).cases(part)
     if not cases.ends.size:
         raise DataError(f"the {part} part of this log has no event with one before it: nothing to ask")
@@ -177,7 +178,7 @@ def _interval(sums: Doubles, asked: Doubles) -> Interval:
     return bootstrap(times, lambda weights: (weights @ users[0]) / (weights @ users[1]))
 
 
-def list_figures(model: LogModel[Any], found: CaseRanks) -> dict[str, float]:
+def list_figures(model: RecommenderModel, found: CaseRanks) -> dict[str, float]:
     """Return coverage, popularity and novelty of what is recommended."""
     counts, listed = model.catalogue.counts, found.top[found.top >= 0]
     share = np.maximum(counts, 1) / max(int(counts.sum()), 1)

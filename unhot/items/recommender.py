@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unhot.errors import ConfigError, whole
+from unhot.errors import ConfigError, DataError, whole
 from unhot.index.best import ExcludedRows, best
 from unhot.items.histories import Histories, histories_of
+from unhot.items.log_record import LogRecord
+from unhot.logs.log import Log
 from unhot.threads import parts_of
 from unhot.types import Counts, Floats
 from unhot.vocab.vocabulary import UnknownWord, Vocabulary
@@ -30,34 +32,56 @@ class Recommendation(NamedTuple):
 
 
 class Recommender:
-    """Answers questions; a model supplies `catalogue`, `names`, `scores` and the histories of users."""
+    """Answers questions by the scores of items."""
+
+    def __init__(
+        self,
+        catalogue: Vocabulary,
+        record: LogRecord,
+        score: Callable[[Histories], Floats],
+        *,
+        leaves_out_seen: bool,
+    ) -> None:
+        """Take the items and what is known of their log.
+
+        score             returns how well each item suits each history, [histories, items]
+        leaves_out_seen   whether items of a history are usually left out
+        """
+        self.catalogue, self.record = catalogue, record
+        self.scores, self.leaves_out_seen = score, leaves_out_seen
 
     @property
-    @abstractmethod
-    def catalogue(self) -> Vocabulary:
-        """The items that can be recommended."""
-
-    @property
-    @abstractmethod
     def names(self) -> Sequence[str]:
         """The names of the items; empty if there are none."""
+        return self.record.kept.names
 
-    @abstractmethod
-    def scores(self, histories: Histories) -> Floats:
-        """Return how well each item suits each history, [histories, items]."""
+    @functools.cached_property
+    def histories(self) -> dict[str, list[int]]:
+        """The items of all users, by their names, in the ids of the model."""
+        log = self.record.kept.log
+        if log is None:
+            raise DataError(
+                "this model holds no users: give a history, or the log (--log), or train with with_users "
+                "(--with-users)"
+            )
+        words = (log.user_words, log.item_words, self.catalogue.index)
+        return histories_by_user(log.ids, log.starts, log.user_of, *words)
 
-    @property
-    def leaves_out_seen(self) -> bool:
-        """Whether items of a history are usually left out."""
-        return True
+    def learn_users(self, log: Log) -> None:
+        """Take the histories of users from a log, to answer for them."""
+        words = (log.users.words, log.items.words, self.catalogue.index)
+        self.histories = histories_by_user(log.ids_of_lines, log.starts, log.user_of, *words)
 
     def user_row(self, user: str) -> int:
         """Return the row of a user who has a vector of their own; -1 if there is none."""
         return -1
 
-    @abstractmethod
     def user_history(self, user: str) -> Sequence[int]:
         """Return the items of a user; raise a `DataError` if the model does not hold them."""
+        found = self.histories.get(user)
+        if found is None:
+            raise UnknownWord(f"{user!r} is not among the {len(self.histories):,} users of the model")
+        return found
 
     def best_items(
         self, histories: Histories, k: int, exclude: ExcludedRows | None, allowed: NDArray[np.bool_] | None
@@ -170,3 +194,15 @@ class Recommender:
         pairs = zip(ids.tolist(), scores.tolist(), strict=True)
         names = self.names or [""] * len(self.catalogue)
         return [Recommendation(self.catalogue.words[i], score, names[i]) for i, score in pairs if i >= 0]
+
+
+def histories_by_user(
+    ids: Any, starts: Any, user_of: Any, users: Sequence[str], items: Sequence[str], index: dict[str, int]
+) -> dict[str, list[int]]:
+    """Return the items that each user had, oldest first, in other ids; unknown items are left out."""
+    known = np.array([index.get(item, -1) for item in items], np.int32)
+    found: dict[str, list[int]] = {user: [] for user in users}
+    for line in np.flatnonzero(user_of >= 0).tolist():
+        line_ids = known[ids[starts[line] : starts[line + 1]]]
+        found[users[user_of[line]]] += line_ids[line_ids >= 0].tolist()
+    return found

@@ -26,6 +26,14 @@ class SessionSets(NamedTuple):
     item_starts: Starts  # [items + 1]
     sessions: Ids
 
+    def tensors(self) -> dict[str, Any]:
+        """Return the sessions as they are saved; the other list follows from them."""
+        return {"starts": self.starts, "columns": self.items}
+
+    def facts(self) -> dict[str, Any]:
+        """Return how many sessions there are."""
+        return {"sessions": self.starts.size - 1}
+
     def scores(self, query: WeightedItems, k: int) -> Floats:
         """Return the scores of all items for each line of items, by its k best sessions."""
         out = np.zeros((query.starts.size - 1, self.item_starts.size - 1), np.float32)

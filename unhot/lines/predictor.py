@@ -66,8 +66,12 @@ class LinePredictor:
 
     def probabilities(self, texts: Sequence[str]) -> Doubles:
         """Return the probabilities of all labels: [texts, labels]."""
+        return self.scored(texts, self.scorer.probabilities)
+
+    def scored(self, texts: Sequence[str], of: Callable[[Floats], Doubles]) -> Doubles:
+        """Return numbers for all texts and labels, which `of` makes of the vectors of lines."""
         dim = self.model.rows.dim
-        parts = self.over(texts, lambda hidden, _: self.scorer.probabilities(hidden[:, :dim]))
+        parts = self.over(texts, lambda hidden, _: of(hidden[:, :dim]))
         return np.concatenate([np.zeros((0, self.scorer.labels)), *parts])
 
     def choose(self, hidden: Floats, squares: Floats, k: int, threshold: float) -> Chosen:

@@ -24,7 +24,12 @@ def check_tokenizer(tokenizer: Tokenizer) -> None:
 class LanguageModel:
     """Answers questions about sentences; all logarithms have base 10."""
 
-    scorer: Scorer  # does the work
+    answers: Scorer  # what does the work
+
+    @property
+    def scorer(self) -> Scorer:
+        """What answers all questions."""
+        return self.answers
 
     def score(self, sentence: str, bos: bool = True, eos: bool = True) -> float:
         """Return log10 of the probability of a sentence.
@@ -87,4 +92,4 @@ class AskedModel(LanguageModel):
 
     def __init__(self, scorer: Scorer) -> None:
         """Take what answers."""
-        self.scorer = scorer
+        self.answers = scorer

@@ -26,13 +26,14 @@ class MixtureScorer(Scorer):
 
     end = STREAM_END
 
-    def __init__(self, scorers: Sequence[Scorer], weights: Doubles) -> None:
+    def __init__(self, scorers: Sequence[Scorer], weights: Doubles, *, threads: int = 2) -> None:
         """Take the models, and how much each counts; lines are cut as the first one cuts them."""
         everything = dict.fromkeys(word for scorer in scorers for word in scorer.words)
         words = [*STREAM_SYMBOLS]
         words += [word for word in everything if word not in (*STREAM_SYMBOLS, BEGIN_WORD)]
-        super().__init__(words, tokenizer=scorers[0].tokenizer, threads=scorers[0].threads)
         self.scorers, self.carries = scorers, any(scorer.carries for scorer in scorers)
+        # PyTorch has threads of its own
+        super().__init__(words, tokenizer=scorers[0].tokenizer, threads=1 if self.carries else threads)
         with np.errstate(divide="ignore"):  # a model may have no weight
             self.log_weights = np.log10(weights)
         self.own: list[Ids] = []  # for each model, its ids of all words

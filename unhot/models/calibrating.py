@@ -1,6 +1,7 @@
 """Fit the temperature of a classifier on lines that it did not learn from."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from unhot.errors import DataError
 from unhot.models.estimator import Estimator
 from unhot.models.held_out_rows import FEWEST
+from unhot.models.label_answers import LabelAnswers
 from unhot.probability import softmax
 from unhot.probability.calibration import (
     COOLEST,
@@ -51,39 +53,42 @@ class ScoredLines(NamedTuple):
         return np.asarray(self.truth[lines, self.log_weights.argmax(axis=1)])
 
 
-def scored_lines(model: Estimator, rows: Rows) -> ScoredLines:
+def scored_lines(answers: LabelAnswers, rows: Rows) -> ScoredLines:
     """Score lines; those without a label that the model knows are left out."""
-    index, labels = model.learned.out_vocabulary.index, len(model.labels)
+    index, labels = answers.learned.out_vocabulary.index, len(answers.labels)
     found = [(text, [index[name] for name in names if name in index]) for text, names in rows]
     known = [(text, ids) for text, ids in found if ids][: WIDEST // labels]
     if not known:
         raise DataError(f"none of the {len(found):,} lines has a label that the model knows")
-    scorer, dim = model.scorer, model.predictor.model.rows.dim
-    texts = [text for text, _ in known]
-    weights = [*model.predictor.over(texts, lambda hidden, _: scorer.log_weights(hidden[:, :dim]))]
+    weights = answers.predictor.scored([text for text, _ in known], answers.scorer.log_weights)
     truth = np.zeros((len(known), labels))
     for line, (_, ids) in enumerate(known):
         truth[line, ids] = 1.0
-    return ScoredLines(np.concatenate(weights), truth, model.layer.independent)
+    return ScoredLines(weights, truth, answers.learned.layer.independent)
 
 
-def calibrate_after_training(model: Estimator, rows: list[tuple[str, list[str]]]) -> str:
-    """Fit the temperature of a trained model, if the rows are enough; say in one line what came of it."""
-    if len(model.labels) < 2:
-        return "no temperature: there is only one label"
-    most = min(len(rows), WIDEST // len(model.labels))
+def set_temperature(model: Estimator, temperature: float) -> None:
+    """Let a trained model divide its scores by a temperature."""
+    learned = replace(model.learned, temperature=temperature)
+    assert model.fit_state is not None
+    model.fit_state = replace(model.fit_state, learned=learned, made={})
+
+
+def temperature_after_training(answers: LabelAnswers, rows: list[tuple[str, list[str]]]) -> tuple[float, str]:
+    """Fit a temperature, which is 1 if the rows are too few; say in one line what came of it."""
+    if len(answers.labels) < 2:
+        return 1.0, "no temperature: there is only one label"
+    most = min(len(rows), WIDEST // len(answers.labels))
     if most < FEWEST:
-        return (
+        return 1.0, (
             f"no temperature: it needs {FEWEST} held-out lines, and there are {most:,}; probabilities may be "
             "too high or too low (unhot classify calibrate fits one on other lines)"
         )
-    lines = scored_lines(model, rows)
+    lines = scored_lines(answers, rows)
     temperature = lines.temperature()
     if not COOLEST < temperature < HOTTEST:
-        return f"no temperature: none fits the {len(lines.truth):,} held-out lines"
-    model.temperature = temperature
-    model.forget()
-    return (
+        return 1.0, f"no temperature: none fits the {len(lines.truth):,} held-out lines"
+    return temperature, (
         f"calibrated on {len(lines.truth):,} held-out lines: temperature {temperature:.3f}, expected "
         f"calibration error {lines.error(temperature):.1%} (without it {lines.error(1.0):.1%})"
     )

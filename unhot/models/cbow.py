@@ -11,7 +11,6 @@ References: Mikolov et al., Efficient estimation of word representations in vect
             Irsoy, Benton & Stratos, Corrected CBOW performs as well as skip-gram, 2021.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -22,11 +21,12 @@ from unhot.kernels.bags import Bags
 from unhot.kernels.feeder import Bag, fetch, input_of, prepare, targets_of
 from unhot.kernels.window_feeder import centre_target, fetch_entering, prepare_windows
 from unhot.kernels.windows import Text, Window, fill_inputs
+from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
 from unhot.models.wiring import Wiring
+from unhot.models.word_answers import WordAnswers
 from unhot.models.word_model import WordModel
 from unhot.train.torch_batches import context_bags
-from unhot.types import Floats
 
 SUM_LR = 0.025  # the initial learning rate with combine=sum
 
@@ -58,10 +58,9 @@ class CBOW(WordModel):
         """The default learning rate; lower for sums, which are longer than means."""
         return SUM_LR if self.combine == "sum" else self.default_lr
 
-    def hidden(self, words: Sequence[str]) -> Floats:
-        """Return the mean or the sum of the words' vectors, as `combine` says."""
-        share = np.float32(1.0 if self.combine == "mean" else len(words))
-        return share * super().hidden(words)
+    def make_answers(self, learned: LearnedWords) -> WordAnswers:
+        """Return what answers questions about the words."""
+        return WordAnswers(learned, summed=self.combine == "sum")
 
     def wiring(self, bags: Bags | None = None) -> Wiring:
         """Make one input of all context words; its target is the centre word."""

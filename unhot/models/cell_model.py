@@ -9,24 +9,45 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError
-from unhot.models.fitting import Reads, Tells
-from unhot.models.model import L, Model
+from unhot.models.fields import TextFields, VectorFields
+from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.model import Model
 from unhot.models.settings import Range
-from unhot.models.text_model import TextModel
-from unhot.models.vector_model import VectorModel
+from unhot.models.state import L
+from unhot.models.text_model import check_scratch, encoded, fit_text, tokenizer_name
 from unhot.sizes import bytes_of
+from unhot.types import Floats
+from unhot.vectors.store import Vectors
+from unhot.vocab.vocabulary import Vocabulary
 
 COUNTED = ("window", "weights", "sides", "sample")  # settings that are saved with the cells
 
 
+class CellData(NamedTuple):
+    """Cells to learn from."""
+
+    text: Cells
+    chosen: Mapping[str, Any]  # the settings that they were counted with, if those are not the model's
+
+
+class CellAnswers:
+    """What a model of cells answers: its vectors."""
+
+    def __init__(self, words: Vocabulary, vectors: Floats, word: Floats, context: Floats) -> None:
+        """Take the vectors of words, and those of words as words and as contexts that they are made of."""
+        self.vectors, self.word_vectors, self.context_vectors = (
+            Vectors(words.words, rows, words.counts) for rows in (vectors, word, context)
+        )
+
+
 @dataclasses.dataclass(kw_only=True)
-class CellModel(TextModel[L], VectorModel[L]):
+class CellModel(TextFields, VectorFields, Model[L, CellAnswers]):
     """Settings of a model that learns from cells."""
 
     window: Annotated[int, Range(1, 10_000)] = 10  # words on each side of the centre word
@@ -37,25 +58,43 @@ class CellModel(TextModel[L], VectorModel[L]):
     memory: str | int = "1GB"  # memory for the buffers that cells are counted in, such as 200MB
     seed: Annotated[int, Range(0, 2**64 - 1)] = 1  # seed of all random numbers
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
+    use = "query it with: unhot neighbors {} WORD"
+
+    fit = fit_text
+
+    def check(self) -> None:
+        """Raise a `ConfigError` if the memory is none."""
         bytes_of("memory", self.memory)
 
     @contextlib.contextmanager
-    def open_input(self, reads: Reads, tells: Tells) -> Iterator[Cells]:
+    def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> Iterator[CellData]:
         """Count the cells of a text, or take given cells and the settings that they were counted with."""
+        check_scratch(self, begins)
         if isinstance(reads.source, Cells):
             cells = some_cells(reads.source)
             theirs = {name: cells.settings[name] for name in COUNTED if name in cells.settings}
-            take_settings(self, theirs, tells)
+            chosen = their_settings(self, theirs, tells)
             self.warm_up()
-            yield cells
+            yield CellData(cells, chosen)
             return
-        with self.open_text(reads, tells) as corpus:
+        with encoded(self, reads, tells) as corpus:
             how = {name: getattr(self, name) for name in (*COUNTED, "seed", "threads", "memory")}
             with count_cells(corpus, how, reads.directory, tells) as cells:
-                yield cells
+                yield CellData(cells, {})
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        return super().settings() | {"tokenizer": tokenizer_name(self.tokenizer)}
+
+    @property
+    def vectors(self) -> Vectors:
+        """The word vectors."""
+        return self.answers.vectors
+
+    @property
+    def context_vectors(self) -> Vectors:
+        """The vectors of the words as contexts."""
+        return self.answers.context_vectors
 
 
 @contextlib.contextmanager
@@ -71,18 +110,17 @@ def count_cells(
         yield some_cells(cells)
 
 
-def take_settings(model: Model[Any], theirs: Mapping[str, Any], tells: Tells) -> None:
-    """Replace the model's settings by those that the cells were counted with, and say so."""
+def their_settings(model: Model[Any, Any], theirs: Mapping[str, Any], tells: Tells) -> dict[str, Any]:
+    """Return the settings that cells were counted with where they are not the model's, and say so."""
     own = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
     try:
         checked = type(model)(**{**own, **theirs})
     except ConfigError as error:
         raise DataError(f"the cells were counted with a setting that the model refuses: {error}") from error
-    for name in theirs:
-        value = getattr(checked, name)
-        if value != own[name]:
-            tells.say(f"{name}={value!r}: the cells were counted with it, not with {own[name]!r}")
-            setattr(model, name, value)
+    chosen = {name: value for name in theirs if (value := getattr(checked, name)) != own[name]}
+    for name, value in chosen.items():
+        tells.say(f"{name}={value!r}: the cells were counted with it, not with {own[name]!r}")
+    return chosen
 
 
 def some_cells(cells: Cells) -> Cells:

@@ -20,24 +20,24 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, FormatError, at_least
-from unhot.lines.layer_scores import LayerScorer
 from unhot.lines.line_sums import LineModel
-from unhot.lines.predictor import LinePredictor
-from unhot.models.calibrating import calibrate_after_training
+from unhot.models.calibrating import temperature_after_training
 from unhot.models.engine import Task, TaskData
-from unhot.models.epoch_model import EpochModel
 from unhot.models.estimator import Estimator
-from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.fields import EpochFields, TextFields, VectorFields
+from unhot.models.fitting import Begins, Note, Reading, Reads, Tells
 from unhot.models.held_out_rows import Row
+from unhot.models.label_answers import LabelAnswers, LearnedLines
 from unhot.models.label_weights import given_weights, label_weights
 from unhot.models.labelled_source import (
     LabelledSource,
@@ -46,41 +46,104 @@ from unhot.models.labelled_source import (
     fitting_kind,
     label_kind,
 )
-from unhot.models.learned_words import LearnedWords, learned_from
+from unhot.models.learned_words import check_dim, learned_from
 from unhot.models.line_bags import line_input
 from unhot.models.line_engine import LabelledLines, LineEngine
 from unhot.models.line_units import list_units, with_line_ends
-from unhot.models.model import model
+from unhot.models.model import Model, model
 from unhot.models.ngram_rows import NO_KEYS, word_rows
+from unhot.models.planning import plan_of
 from unhot.models.settings import Range
-from unhot.models.starting_point import check_frozen, from_learned, from_vectors, frozen_words
-from unhot.models.text_model import LABELS, TextModel
-from unhot.models.vector_model import VectorModel
+from unhot.models.starting_point import (
+    StartingPoint,
+    check_frozen,
+    from_learned,
+    from_vectors,
+    frozen_words,
+)
+from unhot.models.state import InEpochs
+from unhot.models.text_model import LABELS, M, encoded, tokenizer_name
 from unhot.models.wiring import Wiring
-from unhot.outputs import LAYERS, Head, OutputLayer, parse_output
+from unhot.outputs import LAYERS, OutputLayer, parse_output
 from unhot.tables.labelled import labelled_rows
-from unhot.train.epoch_run import EpochRun
+from unhot.train.checkpoint import Checkpoint
 from unhot.train.memory_plan import check_plan
 from unhot.train.params import FirstRows
-from unhot.train.progress import Progress
+from unhot.train.progress import Callback
 from unhot.train.validation import Validation
-from unhot.types import Floats
+from unhot.types import Bytes, Counts
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 from unhot.vectors.subword_rows import SubwordRows
-from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
 
 USUAL_EPOCHS, MOST_EPOCHS = 5, 50
 FEWEST_STEPS = 10_000  # a small file is read so often that the model sees about so many lines
-KEEP_EVERY = 10  # epochs
+KEEP_EVERY = 10  # epochs: one over short lines may take no longer than a copy of all rows
 SPREAD = 0.1  # input vectors start in (-SPREAD, SPREAD) / dim
+
+
+class LineData(NamedTuple):
+    """Lines to learn from, and others to measure."""
+
+    text: Corpus  # with labels beside it
+    held_out: list[Row]  # for validation or calibration
+    label_kind: str  # the type of the labels
+
+
+def fit_lines(
+    self: M,
+    source: Any,
+    labels: Any = None,
+    *,
+    column: str | None = None,
+    start: Vectors | None = None,
+    frozen: str | Iterable[str] | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: bool = False,
+    callbacks: Sequence[Callback] = (),
+    reading: Reading | None = None,
+    note: Note | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> M:
+    """Learn from lines with labels: texts, files, tables, or an encoded `Corpus` with labels beside it.
+
+    labels      the label of each text, or a list of its labels; None: the source has them, in label lines
+                (`__label__spam win a prize`) or in a column of a table
+    column      the column of a table that holds the texts
+    start       vectors to start from, for the words that have one
+    frozen      words whose input vectors must not change; "known": all words of `start`
+    checkpoint  where and how often to save the state, to `resume` from
+    progress    show the progress: a bar on a terminal or in a notebook, elsewhere a line for each epoch
+    callbacks   functions called with a `Progress` after every chunk and every epoch
+    reading     function called with the bytes read and the total while the text is read
+    note        function called with lines about what goes on: compiling, the memory plan, odd input;
+                None: the lines are logged or, with `progress`, shown
+    directory   where to keep the encoded text for later; None: a temporary directory
+    force       read files even if they do not look like text
+    """
+    return Model.fit(
+        self,
+        source,
+        labels,
+        column=column,
+        start=start,
+        frozen=frozen,
+        checkpoint=checkpoint,
+        progress=progress,
+        callbacks=callbacks,
+        reading=reading,
+        note=note,
+        directory=directory,
+        force=force,
+    )
 
 
 @model("classifier", family="classify")
 @dataclass(kw_only=True)
-class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[LearnedWords]):
+class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[LearnedLines, LabelAnswers]):
     """A classifier of texts.
 
     >>> texts = ["good film", "fine film", "bad film", "poor film"] * 20
@@ -113,14 +176,15 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
     # calibrate
     calibration: Annotated[float, Range(0, 0.5)] = 0.02
 
-    unit = "words"
     starts = True
+    own_words = False  # rare words of the text are part of runs
     default_lr = 0.25
     use = "predict with: unhot classify predict {} INPUT -o OUT"
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
+    fit = fit_lines
+
+    def check(self) -> None:
+        """Raise a `ConfigError` if a setting is wrong; find the output layer, and how words are cut."""
         self.layer = parse_output(self.output).for_labels()
         if not self.layer.compiled:
             able = ", ".join(sorted(name for name, kind in LAYERS.items() if kind.compiled))
@@ -133,36 +197,11 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
                 raise ConfigError(f"{name}={value!r}: must be text")
         given_weights(self.class_weights)
         self.validation = checked_validation(self.validation)
-        self.temperature = 1.0  # divides scores; fitted on held-out lines
-        self.label_kind = "str"
-        self._trained_epochs: int | None = None  # the number of epochs, once it is known
-        self._predictor: LinePredictor | None = None
-
-    @property
-    def usual_lr(self) -> float:
-        """The default learning rate."""
-        return self.default_lr
-
-    @property
-    def all_epochs(self) -> int:
-        """The number of passes over the lines."""
-        return self._trained_epochs or self.epochs or USUAL_EPOCHS
-
-    def check_begins(self, begins: Begins) -> None:
-        """Raise a `ConfigError` if the model cannot start from what is given."""
-        start = begins.start
-        check_frozen(begins.frozen, start is not None)
-        if start is not None and not isinstance(start, Vectors):
-            raise ConfigError(
-                f"start={start!r:.80}: a classifier starts from Vectors; open a file with "
-                "unhot.Vectors.load, or give model.vectors"
-            )
-        if start is not None and start.vector_size != self.dim:
-            raise ConfigError(f"dim={self.dim}: the vectors to start from have dim {start.vector_size}")
 
     @contextlib.contextmanager
-    def open_input(self, reads: Reads, tells: Tells) -> Iterator[Corpus]:
-        """Read texts and labels, and encode them."""
+    def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> Iterator[LineData]:
+        """Check what is given; read texts and labels, and encode all words, because rare ones are in runs."""
+        check_vectors(self.dim, begins)
         if isinstance(reads.source, Cells) or (
             isinstance(reads.source, Corpus) and LABELS not in reads.source.beside
         ):
@@ -170,141 +209,99 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
                 "source: a classifier learns from lines with labels; this source has none beside its text"
             )
         self.layer.check_files()
-        if isinstance(self.validation, str):
-            self.rows_of(self.validation)  # raises an error now if there is no such file
-        self._held_out: list[tuple[str, list[str]]] = []
-        self.label_kind = label_kind(reads.labels)
+        share, given = 0.0, self.validation
+        if isinstance(given, float):
+            share, given = given, None
+        apart = (
+            [] if given is None else list(self.rows_of(*(given if isinstance(given, tuple) else (given,))))
+        )
+        kind = label_kind(reads.labels)
         if isinstance(reads.source, Corpus):
-            with self.open_text(reads, tells) as corpus:
-                yield corpus
+            with encoded(self, reads, tells) as corpus:
+                yield LineData(corpus, apart, kind)
             return
         rows = self.rows_of(reads.source, reads.labels, column=reads.column, force=reads.force)
-        share = self.validation if isinstance(self.validation, float) else 0.0
-        calibration = self.calibration if self.validation is None else 0.0
-        source = LabelledSource(rows, share, calibration, self.seed)
+        source = LabelledSource(rows, share, self.calibration if self.validation is None else 0.0, self.seed)
         text = replace(reads, source=source.texts(), labels=source.labels, column=None)
-        with self.open_text(text, tells) as corpus:
+        with encoded(self, text, tells, min_count=1, max_vocab=None) as corpus:
             if note := rows.report.note():
                 tells.warn(note)
-            self._held_out = source.held_out
-            yield corpus
+            yield LineData(corpus, apart or source.held_out, kind)
 
     def rows_of(self, source: Any, labels: Any = None, **how: Any) -> Any:
         """Return texts with labels, read with the model's settings."""
         return labelled_rows(source, labels, label_column=self.label_column, prefix=self.label_prefix, **how)
 
-    def encoding(self, reads: Reads) -> dict[str, Any]:
-        """Return how the text is encoded: with all its words, because rare words are part of runs."""
-        return {**super().encoding(reads), "min_count": 1, "max_vocab": None, "counts": None, "known": None}
-
-    def begin(self, data: Corpus, begins: Begins, tells: Tells) -> EpochRun[Any]:
-        """Make the rows of the lines, the engine and its run."""
-        everything, moved = with_line_ends(data.vocabulary, data.sentences)
-        units = list_units(data, everything, moved, self.word_ngrams, self.buckets)
+    def training(self, data: LineData, begins: Begins, tells: Tells) -> InEpochs[LearnedLines]:
+        """Return a training on the rows of the lines; calibrate what it has learned."""
+        text, old = data.text, begins.learned
+        everything, moved = with_line_ends(text.vocabulary, text.sentences)
+        units = list_units(text, everything, moved, self.word_ngrams, self.buckets)
         kept = int(np.count_nonzero(everything.counts >= self.min_count))
         kept = min(kept, self.max_vocab or kept)
         if kept == 0:
             raise DataError(f"min_count={self.min_count}: no word occurs so often; choose a smaller number")
         words = Vocabulary(everything.words[:kept], everything.counts[:kept])
-        old = self.learned.keys if begins.resumed else NO_KEYS
-        made = line_input(everything, units, self.subwords, kept, self.weighting == "idf", old, self.threads)
-        labels, numbers, starts = all_labels(data.beside[LABELS])
-        self.label_kind = fitting_kind(self.label_kind, labels.words)
+        keys = NO_KEYS if old is None else old.keys
+        made = line_input(everything, units, self.subwords, kept, self.weighting == "idf", keys, self.threads)
+        labels, numbers, starts = all_labels(text.beside[LABELS])
         weights = label_weights(self.class_weights, labels)
-        lines = LabelledLines(made.lines, numbers, starts, weights, data.words)
-        self._count_epochs(begins, data.sentences)
-        task = self.task(lines)
+        lines = LabelledLines(made.lines, numbers, starts, weights, text.words)
+        point, frozen = _first_rows(begins, words, labels, self.layer, made.rows.keys)
         task_data = TaskData(
             data=lines,
             in_vocabulary=words,
             out_vocabulary=labels,
-            frozen=self._frozen_rows(begins, words, made.rows.keys),
+            frozen=frozen,
             rows=made.rows,
             weights=made.weights,
         )
-        engine = LineEngine(task, task_data)
+        engine = LineEngine(self.task(lines), task_data)
         check_plan(engine.memory, len(words), self.dim)
-        facts = {"vocabulary": len(words), "labels": len(labels), "lines": data.sentences}
-        # an epoch over short lines may take no longer than a copy of all rows
-        plan = replace(self.plan(begins, tells, engine.memory, **facts), keep_every=KEEP_EVERY)
-        held_out = self._checked_lines(labels)
-        if self.calibration:
-            calibrate = functools.partial(self._calibrate, held_out, tells)
-            plan = replace(plan, callbacks=[*plan.callbacks, calibrate])
-        self.keep(engine.begin(self._starting_point(begins, words, labels, made.rows.keys)))
-        if not begins.resumed:
-            self.temperature = 1.0
-        if self.validation is not None:
-            texts, truth = [text for text, _ in held_out], [names for _, names in held_out]
-            measure = functools.partial(self._measure, texts, truth)
-            state = {**self.learned.params._asdict(), "seen": self.learned.seen}
-            plan = replace(plan, validation=Validation(measure, self.patience, state))
-        return engine.run(plan)
-
-    def _calibrate(self, held_out: list[Row], tells: Tells, progress: Progress) -> None:
-        """Fit the temperature when the training is finished."""
-        if progress.event == "done" and progress.details.get("reason") == "finished":
-            self.forget()
-            tells.say(calibrate_after_training(self, held_out))
-
-    def _checked_lines(self, labels: Vocabulary) -> list[tuple[str, list[str]]]:
-        """Return the lines of `_validation_lines`; raise a `DataError` if none has one of the labels."""
-        held_out = self._validation_lines()
-        if self.validation is None or any(name in labels.index for _, names in held_out for name in names):
-            return held_out
-        raise DataError(
-            f"validation: none of {len(held_out):,} lines has a label of the lines to learn from; give a "
-            "larger share, or other lines"
+        learned = LearnedLines(
+            **vars(engine.begin(point)), label_kind=fitting_kind(data.label_kind, labels.words)
         )
+        few = max(USUAL_EPOCHS, min(MOST_EPOCHS, -(-FEWEST_STEPS // max(1, text.sentences))))
+        chosen = {} if self.epochs else {"epochs": few}  # a small file needs more epochs
+        plan = plan_of(
+            self,
+            begins,
+            tells,
+            engine.memory,
+            lr=self.lr or self.default_lr,
+            usual_lr=self.default_lr,
+            epochs=self.epochs or few,
+            validation=self._validation(learned, data.held_out, {} if old is None else old.best),
+            keep_every=KEEP_EVERY,
+            vocabulary=len(words),
+            labels=len(labels),
+            lines=text.sentences,
+        )
+        run = engine.run(plan)
 
-    def _validation_lines(self) -> list[tuple[str, list[str]]]:
-        """Return the lines to measure after each epoch, and their labels."""
-        if self.validation is None or isinstance(self.validation, float):
-            return self._held_out
-        given = self.validation if isinstance(self.validation, tuple) else (self.validation,)
-        return list(self.rows_of(*given))
+        def finish(now: LearnedLines) -> LearnedLines:
+            if begins.history.stopped:
+                chosen["epochs"] = begins.history.position.epoch
+            if not self.calibration:
+                return learned
+            temperature, said = temperature_after_training(self.make_answers(learned), data.held_out)
+            tells.say(said)
+            return replace(learned, temperature=temperature)
 
-    def _measure(self, texts: list[str], truth: list[list[str]]) -> tuple[float, str]:
-        """Return the mean log loss of lines with the current params, and both figures in words."""
-        self.forget()
-        index = self.learned.out_vocabulary.index
-        probabilities = np.concatenate([*self.predictor.over(texts, self._all_probabilities)])
-        best, losses = probabilities.argmax(axis=1), []
-        for row, names in zip(probabilities, truth, strict=True):
-            known = [index[name] for name in names if name in index]
-            losses += [-np.log(max(row[known].mean(), 1e-12))] if known else []
-        right = [self.labels[label] in names for label, names in zip(best, truth, strict=True)]
-        loss = float(np.mean(losses))
-        return loss, f"loss {loss:.4f}, accuracy {np.mean(right):.2%}"
+        return InEpochs(run, lambda: replace(learned, best=run.best), chosen, finish)
 
-    def _all_probabilities(self, hidden: Floats, squares: Floats) -> Any:
-        return self.predictor.scorer.probabilities(hidden[:, : self.dim])
-
-    def _count_epochs(self, begins: Begins, lines: int) -> None:
-        """Set the number of epochs: a small file needs more of them."""
-        if not begins.resumed:
-            few = max(USUAL_EPOCHS, min(MOST_EPOCHS, -(-FEWEST_STEPS // max(1, lines))))
-            self._trained_epochs = self.epochs or few
-
-    def _starting_point(self, begins: Begins, words: Vocabulary, labels: Vocabulary, keys: Any) -> Any:
-        if begins.resumed:
-            return from_learned(self.learned, words, labels, self.layer, keys)
-        if begins.start is None:
+    def _validation(self, learned: LearnedLines, lines: list[Row], best: Any) -> Validation | None:
+        """Return how held-out lines are measured; raise a `DataError` if none has one of the labels."""
+        if self.validation is None:
             return None
-        point = from_vectors(begins.start, words)
-        return point._replace(in_rows=word_rows(keys, point.in_rows))
-
-    def _frozen_rows(self, begins: Begins, words: Vocabulary, keys: Any) -> Any:
-        """Return 1 for each row that must not change: those of words that are frozen, not their n-grams."""
-        if begins.resumed:
-            return self.learned.frozen
-        point = None if begins.start is None else from_vectors(begins.start, words)
-        frozen = frozen_words(begins.frozen, words, point)
-        return (
-            frozen
-            if not frozen.size
-            else np.where(keys < 0, frozen[np.maximum(-1 - keys, 0)], 0).astype(np.uint8)
-        )
+        if not any(name in learned.out_vocabulary.index for _, names in lines for name in names):
+            raise DataError(
+                f"validation: none of {len(lines):,} lines has a label of the lines to learn from; give a "
+                "larger share, or other lines"
+            )
+        state = {**learned.params._asdict(), "seen": learned.seen}
+        state = {name: array for name, array in state.items() if array.size}
+        return Validation(lambda: measured(self.make_answers(learned), lines), self.patience, state, best)
 
     def task(self, lines: LabelledLines | None = None) -> Task:
         """Return the settings that engines need."""
@@ -326,91 +323,78 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
         """Compile the training kernel of these settings, or load it from disk."""
         LineEngine.warm_up(self.task())
 
-    def ended(self) -> None:
-        """Clean up after a training; if it stopped early, it is complete."""
-        super().ended()
-        if self.history.stopped:
-            self._trained_epochs = self.history.position.epoch
+    def make_answers(self, learned: LearnedLines) -> LabelAnswers:
+        """Return what answers questions about texts; raise a `DataError` if rows and words do not fit."""
+        words = learned.in_vocabulary.words
+        rows = SubwordRows.of_keys(self.subwords, learned.params.in_vectors, learned.keys, len(words))
+        rows, prefix = replace(rows, skips=True), self.label_prefix
+        lines = LineModel(words, rows, learned.weights, self.word_ngrams, True, 0.5, prefix)
+        return LabelAnswers(learned, lines, self.tokenizer, self.threads)
 
-    @property
-    def head(self) -> Head:
-        """The trained output layer."""
-        params, seen = self.learned.params, self.learned.seen
-        ln_z = float(params.ln_z[0]) if params.ln_z.size else 0.0
-        counts = seen - 1 if seen.size else self.learned.out_vocabulary.counts
-        return Head(
-            self.layer, counts, params.out_vectors, params.out_bias if params.out_bias.size else None, ln_z
-        )
-
-    def subword_rows(self) -> SubwordRows:
-        """Return the rows of words, runs and n-grams."""
-        learned = self.learned
-        words = len(learned.in_vocabulary)
-        rows = SubwordRows.of_keys(self.subwords, learned.params.in_vectors, learned.keys, words)
-        return replace(rows, skips=True)
-
-    def make_store(self, name: str) -> Vectors:
-        """Make the vectors of words or of labels."""
-        words = self.learned.in_vocabulary
-        if name == "in_vectors":
-            return SubwordVectors(words.words, words.counts, self.subword_rows())
-        if not self.layer.rows_are_words:
-            raise ConfigError(f"{name}: {self.layer.name} has no output row for each label")
-        labels = self.learned.out_vocabulary
-        return Vectors(labels.words, self.learned.params.out_vectors, labels.counts)
-
-    def forget(self) -> None:
-        """Drop what was made of params that have changed since."""
-        super().forget()
-        self._predictor = None
-
-    @property
-    def scorer(self) -> LayerScorer:
-        """What turns the vectors of lines into probabilities of labels."""
-        params = self.learned.params
-        return LayerScorer(self.head, params.out_vectors, params.out_bias, self.temperature)
-
-    @property
-    def predictor(self) -> LinePredictor:
-        """What predicts labels; it is made once and kept."""
-        if self._predictor is None:
-            words, weights = self.learned.in_vocabulary.words, self.learned.weights
-            how = LineModel(
-                words, self.subword_rows(), weights, self.word_ngrams, True, 0.5, self.label_prefix
-            )
-            self._predictor = LinePredictor(how, self.scorer, self.tokenizer, self.threads)
-        return self._predictor
-
-    def config(self) -> dict[str, Any]:
-        """Return the settings as plain data, from which the model can be made again."""
-        settings = {**super().config(), "output": self.layer.spec(), "lr": self.first_lr}
-        settings["epochs"] = self._trained_epochs or self.epochs
+    def settings(self) -> dict[str, Any]:
+        """Return the settings as plain data; lines for validation that came from Python are left out."""
+        told: dict[str, Any] = {"output": self.layer.spec(), "lr": self.lr or self.default_lr}
         if not isinstance(self.validation, (float, str, type(None))):
-            settings["validation"] = None  # texts from Python
-        return settings
-
-    def facts(self) -> dict[str, Any]:
-        """Return what is saved besides the settings."""
-        facts: dict[str, Any] = {"scheme": "fasttext", "hashes": 1, "skips": True}
-        return facts | {"temperature": self.temperature, "label_kind": self.label_kind}
-
-    def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """Return the tensors to save; the mask of frozen rows only while the training is incomplete."""
-        learned = self.learned
-        return (learned._replace(frozen=learned.frozen[:0]) if complete else learned).tensors()
+            told["validation"] = None
+        return super().settings() | told | {"tokenizer": tokenizer_name(self.tokenizer)}
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:
         """Make the model from a saved folder; one without the setting `calibration` held out no lines."""
-        return super().from_saved(saved._replace(config={"calibration": 0.0, **saved.config}))
+        made = super().from_saved(saved._replace(config={"calibration": 0.0, **saved.config}))
+        made.predictor.lines  # noqa: B018 (made now, so that the first answer comes at once)
+        return made
 
-    def take(self, saved: SavedModel) -> None:
-        """Take over the tensors of a saved model."""
-        self.keep(learned_from(saved, self.layer))
+    def restore(self, saved: SavedModel) -> LearnedLines:
+        """Return what a saved model had learned."""
+        check_dim(saved, self.dim)
+        words = learned_from(saved, self.layer)
         try:
-            self.temperature = at_least("temperature", saved.config.get("temperature", 1.0), 1e-6)
-            self.label_kind = fitting_kind(saved.config.get("label_kind", "str"), self.labels)
-            self.predictor.lines  # noqa: B018 (checks the rows; made now, so that the first answer comes at once)
+            learned = LearnedLines(
+                **vars(words),
+                temperature=at_least("temperature", saved.config.get("temperature", 1.0), 1e-6),
+                label_kind=fitting_kind(saved.config.get("label_kind", "str"), words.out_vocabulary.words),
+            )
+            self.make_answers(learned)  # checks the rows
         except (ConfigError, DataError) as error:
             raise FormatError(f"a classifier: {error}; the file is damaged") from error
-        self._trained_epochs = self.epochs
+        return learned
+
+
+def check_vectors(dim: int, begins: Begins) -> None:
+    """Raise a `ConfigError` if a classifier cannot start from what is given."""
+    start = begins.start
+    check_frozen(begins.frozen, start is not None)
+    if start is not None and not isinstance(start, Vectors):
+        raise ConfigError(
+            f"start={start!r:.80}: a classifier starts from Vectors; open a file with "
+            "unhot.Vectors.load, or give model.vectors"
+        )
+    if start is not None and start.vector_size != dim:
+        raise ConfigError(f"dim={dim}: the vectors to start from have dim {start.vector_size}")
+
+
+def _first_rows(
+    begins: Begins, words: Vocabulary, labels: Vocabulary, layer: OutputLayer, keys: Counts
+) -> tuple[StartingPoint | None, Bytes]:
+    """Return the rows to start from, and 1 for each that must not change: frozen words, not their n-grams."""
+    if begins.learned is not None:
+        return from_learned(begins.learned, words, labels, layer, keys), begins.learned.frozen
+    point = None if begins.start is None else from_vectors(begins.start, words)
+    frozen = frozen_words(begins.frozen, words, point)
+    if frozen.size:
+        frozen = np.where(keys < 0, frozen[np.maximum(-1 - keys, 0)], 0).astype(np.uint8)
+    return point and point._replace(in_rows=word_rows(keys, point.in_rows)), frozen
+
+
+def measured(answers: LabelAnswers, lines: list[Row]) -> tuple[float, str]:
+    """Return the mean log loss of lines, and that and the accuracy in words."""
+    index, losses = answers.learned.out_vocabulary.index, []
+    probabilities = answers.predictor.probabilities([text for text, _ in lines])
+    for row, (_, names) in zip(probabilities, lines, strict=True):
+        known = [index[name] for name in names if name in index]
+        losses += [-np.log(max(row[known].mean(), 1e-12))] if known else []
+    best = probabilities.argmax(axis=1)
+    right = [answers.labels[label] in names for label, (_, names) in zip(best, lines, strict=True)]
+    loss = float(np.mean(losses))
+    return loss, f"loss {loss:.4f}, accuracy {np.mean(right):.2%}"

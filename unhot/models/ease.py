@@ -12,6 +12,7 @@ Reference: Steck, Embarrassingly shallow autoencoders for sparse data, 2019.
 
 import dataclasses
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -19,10 +20,11 @@ import numpy as np
 from unhot.errors import DataError, FormatError
 from unhot.items.histories import Histories, newest
 from unhot.logs.log import Log
-from unhot.models.counted_model import CountedModel
+from unhot.models.fields import HistoryFields
 from unhot.models.fitting import Tells
 from unhot.models.item_cosine import together
 from unhot.models.model import model
+from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
 from unhot.sizes import readable
 from unhot.train.memory_plan import available_memory
@@ -97,7 +99,7 @@ def positive_inverse(matrix: Doubles) -> Doubles:
 
 @model("ease", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class EASE(CountedModel):
+class EASE(HistoryFields, RecommenderModel):
     """Recommend by a linear model of items in closed form."""
 
     regularisation: Annotated[float, Range(1e-6)] = 100.0  # how much the weights are held small
@@ -126,16 +128,16 @@ class EASE(CountedModel):
         np.fill_diagonal(inverse, 0.0)
         return ItemWeights(inverse.astype(np.float32))
 
-    def counted_from(self, tensors: dict[str, Any], items: int) -> ItemWeights:
+    def counted_from(self, tensors: Mapping[str, Any], items: int) -> ItemWeights:
         """Check the matrix of a saved model."""
         found = tensors.get("weights")
         if found is None or found.shape != (items, items) or found.dtype != np.float32:
             raise FormatError("an ease model without its matrix of weights: it is damaged")
         return ItemWeights(found)
 
-    def scores(self, histories: Histories) -> Floats:
+    def score(self, counted: ItemWeights, histories: Histories) -> Floats:
         """Return the scores of all items for each history."""
-        asked, matrix = newest(histories, self.last, self.decay), self.counted.weights
+        asked, matrix = newest(histories, self.last, self.decay), counted.weights
         out = np.empty((len(histories), len(matrix)), np.float32)
         for line in range(len(out)):
             part = slice(asked.starts[line], asked.starts[line + 1])

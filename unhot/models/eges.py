@@ -24,32 +24,96 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.graphs.reading import read_graph
 from unhot.graphs.walks import no_walks
+from unhot.items.side_values import SideValues
 from unhot.kernels.bags import NO_MIXING, Bags
+from unhot.models.engine import WindowTask
 from unhot.models.fasttext import NOTHING
+from unhot.models.fields import ItemFields, WalkFields
 from unhot.models.fitting import Begins, Tells
-from unhot.models.item_graph import ItemGraph
+from unhot.models.item_answers import ItemAnswers
+from unhot.models.item_vectors import (
+    item_training,
+    predict_item,
+    prepare_items,
+)
+from unhot.models.learned_items import LearnedItems, items_from
+from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.ngram_rows import NgramRows, keyed_bags, shared_rows
+from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
 from unhot.models.side_feeders import MeanFeeder, WeightedFeeder
+from unhot.models.state import InEpochs
+from unhot.models.walking import check_walks, walks_on
+from unhot.models.windows import (
+    WindowData,
+    check_vectors,
+    check_windows,
+    warm_up_windows,
+    window_task,
+)
 from unhot.models.wiring import Wiring
-from unhot.outputs import OutputLayer
-from unhot.train.epoch_run import EpochRun
+from unhot.outputs import OutputLayer, parse_output
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
+LR = 0.07  # the default learning rate
 # tensors whose names readers of vectors would take for those of items, and their names in a saved model
 MOVED = {"side_rows": "in_vectors", "side_row_keys": "row_keys"}
 BLOCK = 1 << 14  # items whose vectors are made at a time
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class LearnedSides(LearnedItems):
+    """The rows of items and side values, of which the vectors of items are made."""
+
+    combine: str  # see `EGES`
+
+    @functools.cached_property
+    def bags(self) -> Bags:
+        """The rows of each item."""
+        items = len(self.out_vocabulary)
+        return keyed_bags(self.keys, *side_ids(self.record.kept.sides, items, self.combine), items)
+
+    def shares(self) -> Floats:
+        """Return the weights of all rows of all items; those of an item sum to one."""
+        starts, sizes = self.bags.starts, np.diff(self.bags.starts)
+        if not self.mixing.size:
+            return np.repeat(1.0 / sizes, sizes).astype(np.float32)
+        powers = np.exp(self.mixing - np.repeat(np.maximum.reduceat(self.mixing, starts[:-1]), sizes))
+        weights: Floats = powers / np.repeat(np.add.reduceat(powers, starts[:-1]), sizes)
+        return weights
+
+    def mixed(self, shares: Floats) -> Floats:
+        """Return the vectors H of all items, given the weights of their rows."""
+        rows, starts = self.params.in_vectors, self.bags.starts
+        parts = [np.zeros((0, rows.shape[1]), np.float32)]
+        for first in range(0, starts.size - 1, BLOCK):
+            places = starts[first : first + BLOCK + 1]
+            part = slice(places[0], places[-1])
+            weighted = shares[part, None] * rows[self.bags.rows[part]]
+            parts.append(np.add.reduceat(weighted, places[:-1] - places[0]))
+        return np.concatenate(parts)
+
+    def tensors(self, *, complete: bool = True) -> dict[str, Any]:
+        """Return the vectors H for all who read vectors, and the rows they are made of."""
+        found = super().tensors(complete=complete)
+        moved = {new: found.pop(old) for new, old in MOVED.items()}
+        return {**found, **moved, "in_vectors": self.mixed(self.shares())}
+
+
 @model("eges", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class EGES(ItemGraph):
+class EGES(ItemFields, WalkFields, RecommenderModel):
     """Item vectors from walks and side values."""
 
+    window: Annotated[int, Range(1, 10_000)] = 5  # items on each side of the centre item
+    walks: Annotated[int, Range(1, 1 << 20)] = 4  # walks from each item in an epoch; each epoch has new ones
+    length: Annotated[int, Range(2, 1 << 20)] = 10  # items of a walk
+    directed: bool = False  # walks only go from an item to one that came later
     # how an item is made of its own row and those of its side values: weighted, with weights that are
     # learned for each item (EGES); the plain mean (GES); none: its own row alone (BGE)
     combine: Literal["weighted", "mean", "none"] = "weighted"
@@ -57,106 +121,120 @@ class EGES(ItemGraph):
     # themselves instead of on their side values
     weights_lr: Annotated[float, Range(0)] = 0.3
     answer: Literal["next", "alike"] = "alike"  # how items answer: as what comes next, or as what is alike
-    directed: bool = False  # walks only go from an item to one that came later
     output: str | OutputLayer = "negative:k=5,power=0.25"  # output layer
     epochs: Annotated[int, Range(1, 1 << 30)] = 20  # number of passes over the log
 
-    default_lr = 0.07
-    starts = False
-    has_bags = True
-    shared = "side values"
+    unit = "steps"
 
-    @property
-    def predicts(self) -> str:
-        """What is predicted: the items around the centre."""
-        return "contexts"
+    predict_word = predict_item
+    prepare = prepare_items
+    warm_up = warm_up_windows
 
-    def check_engine(self) -> None:
-        """Raise a `ConfigError` if the settings contradict each other."""
-        super().check_engine()
+    def check(self) -> None:
+        """Raise a `ConfigError` if settings contradict each other; find the output layer."""
+        super().check()
+        self.layer = parse_output(self.output)
+        check_walks(self)
+        check_windows(self)
         if self.layer.biases().each_input:
             raise ConfigError(
                 f"output={self.layer.spec()}: {self.name} has no bias for each input; use another layer"
             )
 
-    def begin(self, data: Any, begins: Begins, tells: Tells) -> EpochRun[Any]:
-        """Make the engine and its run; a training that is resumed goes on with its weights."""
-        if self.combine != "none" and not self.kept.sides.words:
+    def task(self, bags: Bags = NOTHING) -> WindowTask:
+        """Return the settings that engines need: the rows of the centre predict the items around it."""
+        feeder: Any = functools.partial(MeanFeeder, bags=bags)
+        if self.combine == "weighted":
+            feeder = functools.partial(WeightedFeeder, bags=bags, rate=np.float32(self.weights_lr))
+        around = 2 * self.window
+        listed = max(around, int(np.diff(bags.starts).max(initial=0)))
+        wiring = Wiring(feeder, None, targets=around, rounds=around, listed=listed, no_text=no_walks)
+        return window_task(self, wiring)
+
+    def training(self, data: LogData, begins: Begins, tells: Tells) -> InEpochs[LearnedItems]:
+        """Return a training on walks; a training that is resumed goes on with its weights."""
+        if self.combine != "none" and not data.record.kept.sides.words:
             raise DataError(
                 f"{self.name}: the log has no side values: name columns (side=, or --side), maybe of a file "
                 "(items=, or --items), or set combine=none"
             )
-        self._old = self.learned.mixing if begins.resumed else NO_MIXING
-        return super().begin(data, begins, tells)
+        walks = walks_on(self, read_graph(data.text, directed=self.directed), tells)
+        old = NO_MIXING if begins.learned is None else begins.learned.mixing
+        rows = self.rows_of(walks.vocabulary, data.record.kept.sides, old)
+        windows = WindowData(text=walks, rows=rows, shared="side values")
+        more: dict[str, Any] = {"usual_lr": LR, "kind": functools.partial(LearnedSides, combine=self.combine)}
+        return item_training(self, self.task(rows.bags), data, windows, begins, tells, **more)
 
-    def input_rows(self, vocabulary: Vocabulary, also: Counts) -> NgramRows:
+    def rows_of(self, words: Vocabulary, sides: SideValues, old: Floats) -> NgramRows:
         """Return the rows of items and side values, those that training touches most often first."""
-        starts, ids = self._values(len(vocabulary))
-        use = vocabulary.counts.astype(np.float64)
-        rows = shared_rows(starts, ids, max(1, len(self.kept.sides.words)), len(vocabulary), use)
+        starts, ids = side_ids(sides, len(words), self.combine)
+        use = words.counts.astype(np.float64)
+        rows = shared_rows(starts, ids, max(1, len(sides.words)), len(words), use)
         mixing = np.zeros(rows.bags.rows.size if self.combine == "weighted" else 0, np.float32)
-        mixing[: self._old.size] = self._old
+        mixing[: old.size] = old
         return NgramRows(rows.keys, rows.bags._replace(mixing=mixing))
 
-    def _values(self, items: int) -> tuple[Any, Any]:
-        """Return the side values of items: where each begins, and their ids."""
-        if self.combine == "none":
-            return np.zeros(items + 1, np.int64), np.zeros(0, np.int32)
-        return self.kept.sides.starts, self.kept.sides.ids
+    def make_answers(self, learned: Any) -> "SideAnswers":
+        """Return what answers by the vectors of items."""
+        return SideAnswers(self, learned, leaves_out_seen=self.leaves_out_seen(learned.record))
 
-    def wiring(self, bags: Bags | None = None) -> Wiring:
-        """Return the wiring: the rows of the centre predict the items around it."""
-        bags, around = bags or NOTHING, 2 * self.window
-        feeder: Any = functools.partial(MeanFeeder, bags=bags)
-        if self.combine == "weighted":
-            feeder = functools.partial(WeightedFeeder, bags=bags, rate=np.float32(self.weights_lr))
-        listed = max(around, int(np.diff(bags.starts).max(initial=0)))
-        return Wiring(feeder, None, targets=around, rounds=around, listed=listed, no_text=no_walks)
+    def explain(self, item: str) -> list[tuple[str, float]]:
+        """Return what an item is made of, its own row and its side values, with their weights, largest first.
 
-    def forget(self) -> None:
-        """Drop what was made from older params."""
-        super().forget()
-        for name in ("_bags", "_weights", "_mixed", "_value_weights"):
-            self.__dict__.pop(name, None)
+        The weights sum to one.
+        """
+        assert isinstance(self.answers, SideAnswers)
+        return self.answers.explain(item)
+
+    def restore(self, saved: SavedModel) -> LearnedSides:
+        """Return what a saved model had learned; raise a `FormatError` if its rows do not fit its items."""
+        check_vectors(saved, self.dim)
+        kinds = {"in_vectors": (np.float32, 2), "side_rows": (np.float32, 2), "side_row_keys": (np.int64, 1)}
+        kinds |= {"mixing": (np.float32, 1)} if self.combine == "weighted" else {}
+        for name, (kind, axes) in kinds.items():
+            tensor = saved.tensors.get(name)
+            if tensor is None or tensor.dtype != kind or tensor.ndim != axes:
+                raise FormatError(f"an eges model: its tensor {name!r} is missing or has another type")
+        moved = {old: saved.tensors[new] for new, old in MOVED.items()}
+        saved = saved._replace(tensors={**saved.tensors, **moved})
+        known = items_from(saved, self.layer, self.dim, saved.tensors["row_keys"].size)
+        fields = {each.name: getattr(known, each.name) for each in dataclasses.fields(known)}
+        learned = LearnedSides(**fields, combine=self.combine)
+        try:
+            wanted = learned.bags.rows.size if self.combine == "weighted" else 0
+        except (DataError, IndexError, ValueError) as error:
+            raise FormatError(f"an eges model whose rows are not those of its items: {error}") from error
+        if learned.mixing.shape != (wanted,) or not np.isfinite(learned.mixing).all():
+            raise FormatError("an eges model whose weights are not those of its items: it is damaged")
+        return learned
+
+
+def side_ids(sides: SideValues, items: int, combine: str) -> tuple[Any, Any]:
+    """Return the side values of items: where each begins, and their ids; none if they are not combined."""
+    if combine == "none":
+        return np.zeros(items + 1, np.int64), np.zeros(0, np.int32)
+    return sides.starts, sides.ids
+
+
+class SideAnswers(ItemAnswers):
+    """Answers by vectors of items that are made of several rows."""
+
+    learned: LearnedSides
 
     @functools.cached_property
-    def _bags(self) -> Bags:
-        """The rows of each item."""
-        items = len(self.catalogue)
-        return keyed_bags(self.learned.keys, *self._values(items), items)
+    def shares(self) -> Floats:
+        """The weights of all rows of all items."""
+        return self.learned.shares()
 
     @functools.cached_property
-    def _weights(self) -> Floats:
-        """The weights of all rows of all items; those of an item sum to one."""
-        starts, mixing = self._bags.starts, self.learned.mixing
-        sizes = np.diff(starts)
-        if not mixing.size:
-            return np.repeat(1.0 / sizes, sizes).astype(np.float32)
-        powers = np.exp(mixing - np.repeat(np.maximum.reduceat(mixing, starts[:-1]), sizes))
-        weights: Floats = powers / np.repeat(np.add.reduceat(powers, starts[:-1]), sizes)
-        return weights
-
-    @functools.cached_property
-    def _mixed(self) -> Floats:
-        """The vectors H of all items."""
-        rows, starts = self.learned.params.in_vectors, self._bags.starts
-        parts = [np.zeros((0, self.dim), np.float32)]
-        for first in range(0, starts.size - 1, BLOCK):
-            places = starts[first : first + BLOCK + 1]
-            part = slice(places[0], places[-1])
-            weighted = self._weights[part, None] * rows[self._bags.rows[part]]
-            parts.append(np.add.reduceat(weighted, places[:-1] - places[0]))
-        return np.concatenate(parts)
-
-    @property
     def item_inputs(self) -> Floats:
         """The vector H of each item."""
-        return self._mixed
+        return self.learned.mixed(self.shares)
 
     @functools.cached_property
-    def _value_weights(self) -> Doubles:
+    def value_weights(self) -> Doubles:
         """How much the row of each side value counts in a new item, relative to others; by row."""
-        bags, mixing = self._bags, self.learned.mixing.astype(np.float64)
+        bags, mixing = self.learned.bags, self.learned.mixing.astype(np.float64)
         rows, sizes = len(self.learned.keys), np.diff(bags.starts)
         side = np.ones(bags.rows.size, bool)
         side[bags.starts[:-1]] = False  # the item's own row comes first
@@ -169,52 +247,20 @@ class EGES(ItemGraph):
 
     def new_item(self, values: Mapping[str, str | Sequence[str]]) -> Floats:
         """Return the vector of an item that the log does not have: the weighted mean of its side values."""
-        if self.combine == "none":
+        if self.learned.combine == "none":
             return super().new_item(values)
-        keys, wanted = self.learned.keys, self.kept.sides.known(values)
-        rows = np.flatnonzero(np.isin(keys, wanted))
+        keys: Counts = self.learned.keys
+        rows = np.flatnonzero(np.isin(keys, self.record.kept.sides.known(values)))
         found: Floats = np.average(
-            self.learned.params.in_vectors[rows], axis=0, weights=self._value_weights[rows]
+            self.learned.params.in_vectors[rows], axis=0, weights=self.value_weights[rows]
         ).astype(np.float32)
         return found
 
     def explain(self, item: str) -> list[tuple[str, float]]:
-        """Return what an item is made of, its own row and its side values, with their weights, largest first.
-
-        The weights sum to one.
-        """
-        number, starts = self.item_id(item), self._bags.starts
-        part = slice(int(starts[number]), int(starts[number + 1]))
-        keys = self.learned.keys[self._bags.rows[part]].tolist()
-        parts = [item if key < 0 else self.kept.sides.words[key] for key in keys]
-        found = zip(parts, self._weights[part].tolist(), strict=True)
+        """Return what an item is made of, with the weights, largest first."""
+        number, bags = self.item_id(item), self.learned.bags
+        part = slice(int(bags.starts[number]), int(bags.starts[number + 1]))
+        words = self.record.kept.sides.words
+        parts = [item if key < 0 else words[key] for key in self.learned.keys[bags.rows[part]].tolist()]
+        found = zip(parts, self.shares[part].tolist(), strict=True)
         return sorted(found, key=lambda each: -each[1])
-
-    def input_row_count(self) -> int:
-        """Return how many input rows a saved model must have."""
-        return self.learned.keys.size
-
-    def learned_tensors(self, *, complete: bool) -> dict[str, Any]:
-        """Return what was learned: the vectors H for all who read vectors, and the rows they are made of."""
-        self.forget()  # H may be older than the rows
-        found = super().learned_tensors(complete=complete)
-        moved = {new: found.pop(old) for new, old in MOVED.items()}
-        return {**found, **moved, "in_vectors": self._mixed}
-
-    def take(self, saved: SavedModel) -> None:
-        """Take over the tensors of a saved model; raise a `FormatError` if its rows do not fit its items."""
-        kinds = {"in_vectors": (np.float32, 2), "side_rows": (np.float32, 2), "side_row_keys": (np.int64, 1)}
-        kinds |= {"mixing": (np.float32, 1)} if self.combine == "weighted" else {}
-        for name, (kind, axes) in kinds.items():
-            tensor = saved.tensors.get(name)
-            if tensor is None or tensor.dtype != kind or tensor.ndim != axes:
-                raise FormatError(f"an eges model: its tensor {name!r} is missing or has another type")
-        moved = {old: saved.tensors[new] for new, old in MOVED.items()}
-        super().take(saved._replace(tensors={**saved.tensors, **moved}))
-        weighted, mixing = self.combine == "weighted", self.learned.mixing
-        try:
-            wanted = self._bags.rows.size if weighted else 0
-        except (DataError, IndexError, ValueError) as error:
-            raise FormatError(f"an eges model whose rows are not those of its items: {error}") from error
-        if mixing.shape != (wanted,) or not np.isfinite(mixing).all():
-            raise FormatError("an eges model whose weights are not those of its items: it is damaged")

@@ -45,6 +45,7 @@ class WindowTask(Task):
     sample: float  # threshold of sub-sampling
     device: str
     batch: int
+    engine: Any  # the `Engine` that trains it
 
 
 AnyTask = TypeVar("AnyTask", bound=Task)

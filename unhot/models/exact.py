@@ -14,12 +14,12 @@ import numpy as np
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm_up_counting
 from unhot.errors import ConfigError, DataError
-from unhot.models.cell_model import count_cells, some_cells, take_settings
+from unhot.models.cell_model import CellData, count_cells, some_cells, their_settings
 from unhot.models.engine import Engine, TaskData, WindowTask
 from unhot.models.fitting import Reads, Tells
 from unhot.models.learned_words import LearnedWords
 from unhot.models.starting_point import StartingPoint
-from unhot.models.text_model import TextModel
+from unhot.models.text_model import encoded
 from unhot.train.epoch_run import Plan
 from unhot.train.exact_run import ExactRun, ExactState, check_values, new_squares, step_memory
 from unhot.train.history import Position
@@ -86,35 +86,34 @@ class OnCells(Engine[WindowTask]):
 
 
 @contextlib.contextmanager
-def open_cells(model: TextModel[Any], counted: dict[str, Any], reads: Reads, tells: Tells) -> Iterator[Cells]:
-    """Count the cells of a text with these settings.
-
-    If the source is cells already, open them and take over the settings they were counted with.
-    """
+def open_cells(model: Any, reads: Reads, tells: Tells) -> Iterator[CellData]:
+    """Count the cells of a text, or take given cells and the settings that they were counted with."""
     most = max(model.max_vocab or 0, MOST_WORDS)
     if isinstance(reads.source, Cells):
         cells = some_cells(reads.source)
         _check_words(len(cells.vocabulary), most)
         check_values(cells)
-        _take_settings(model, cells, tells)
-        yield cells
+        yield CellData(cells, _their_settings(model, cells, tells))
         return
-    with model.open_text(reads, tells) as corpus:
+    counted = {name: getattr(model, name) for name in ("window", "sample", "seed", "threads")}
+    counted |= {"weights": "dynamic" if model.shrink else "flat", "sides": "both"}
+    with encoded(model, reads, tells) as corpus:
         _check_words(len(corpus.vocabulary), most)
-        with count_cells(corpus, {**counted, "sides": "both"}, reads.directory, tells) as cells:
-            yield cells
+        with count_cells(corpus, counted, reads.directory, tells) as cells:
+            yield CellData(cells, {})
 
 
-def _take_settings(model: TextModel[Any], cells: Cells, tells: Tells) -> None:
+def _their_settings(model: Any, cells: Cells, tells: Tells) -> dict[str, Any]:
     theirs: dict[str, Any] = {
         name: cells.settings[name] for name in ("window", "sample") if name in cells.settings
     }
     if "weights" in cells.settings:
         theirs["shrink"] = cells.settings["weights"] == "dynamic"
-    take_settings(model, theirs, tells)
+    chosen = their_settings(model, theirs, tells)
     for name, usual in (("weights", ("flat", "dynamic")), ("sides", ("both",))):
         if (found := cells.settings.get(name, usual[0])) not in usual:
             tells.say(f"{name}={found!r}: the cells were counted with it; training on text has no such pairs")
+    return chosen
 
 
 def _check_words(words: int, most: int) -> None:

@@ -23,34 +23,38 @@ Reference: Bojanowski et al., Enriching word vectors with subword information, 2
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.kernels.bags import Bags
 from unhot.kernels.simd.lanes import HAS_HALVES
 from unhot.models.fasttext_file import read_model, write_model
-from unhot.models.fitting import Begins
+from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
 from unhot.models.ngram_feeders import NgramCBOWFeeder, NgramSkipGramFeeder
-from unhot.models.ngram_rows import NgramRows, bags_of, ngram_rows
-from unhot.models.window_model import WordInputs
+from unhot.models.ngram_rows import NgramRows, ngram_rows
+from unhot.models.state import FitState, InEpochs
+from unhot.models.text_model import encoded
+from unhot.models.windows import WindowData, check_start, old_keys, words_of
 from unhot.models.wiring import Wiring
-from unhot.models.word_model import WordModel
-from unhot.train.history import Position
+from unhot.models.word_answers import SubwordAnswers
+from unhot.models.word_model import WordModel, check_cells
+from unhot.outputs import parse_output
+from unhot.train.history import History, Position
 from unhot.train.params import FirstRows
-from unhot.types import Counts, Floats
+from unhot.types import Counts
 from unhot.vectors.formats.directory import SavedModel
-from unhot.vectors.formats.fasttext import FastTextFile, read_fasttext, write_fasttext
+from unhot.vectors.formats.fasttext import read_fasttext, write_fasttext
 from unhot.vectors.store import Vectors
-from unhot.vectors.subword_rows import SubwordRows
 from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.subwords import Subwords
@@ -91,11 +95,17 @@ class FastText(WordModel):
     float16: bool = False  # store the input rows as 16-bit floats, in half the memory
 
     default_lr = 0.05
-    has_bags = True
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
+    def check(self) -> None:
+        """Raise a `ConfigError` if settings contradict each other; find how words are cut into n-grams."""
+        layer = parse_output(self.output)
+        if self.engine != "compiled" or not layer.compiled:
+            what = f"engine={self.engine!r}" if layer.compiled else f"output={layer.name}"
+            raise ConfigError(
+                f"{what}: fasttext is trained by compiled kernels only; choose another layer, or use "
+                "skipgram or cbow with torch"
+            )
+        super().check()
         if self.float16 and not HAS_HALVES:
             raise ConfigError(
                 "float16=True: this processor has no instructions for 16-bit floats (F16C); leave float16 out"
@@ -110,7 +120,6 @@ class FastText(WordModel):
         )
         for name in ("minn", "maxn", "buckets", "hashes"):
             setattr(self, name, getattr(self.subwords, name))  # as plain numbers
-        self._file: FastTextFile | None = None  # the .bin it was read from; None once the model has changed
 
     @property
     def usual_lr(self) -> float:
@@ -120,42 +129,13 @@ class FastText(WordModel):
     @property
     def vectors(self) -> SubwordVectors:
         """The word vectors, also those of unseen words."""
-        store = self.store("in_vectors")
-        assert isinstance(store, SubwordVectors)
-        return store
+        assert isinstance(self.answers, SubwordAnswers)
+        return self.answers.vectors
 
-    def make_store(self, name: str) -> Vectors:
-        """Make the store of a kind of vectors; input vectors are made of n-grams."""
-        if name != "in_vectors":
-            return super().make_store(name)
-        learned, words = self.learned, self.learned.in_vocabulary
-        rows = SubwordRows.of_keys(self.subwords, learned.params.in_vectors, learned.keys, len(words))
-        return SubwordVectors(words.words, words.counts, rows)
-
-    def hidden(self, words: Sequence[str]) -> Floats:
-        """Return the mean of the words' vectors; for cbow with combine=mean, the mean of all their rows."""
-        if self.architecture == "skipgram" or self.combine == "sum" or not words:
-            return super().hidden(words)
-        sizes = [
-            self.subwords.ids(word).size + (self.subwords.own_rows and word in self.learned.in_vocabulary)
-            for word in words
-        ]
-        return np.average([self.vectors[word] for word in words], axis=0, weights=sizes).astype(np.float32)
-
-    def word_inputs(self) -> WordInputs:
-        """Return the input of each word: the mean or the sum of its bag.
-
-        In cbow with combine=mean, all rows around a centre word form one bag, so each word counts by the size
-        of its own bag.
-        """
-        learned, in_bias = self.learned, self.learned.params.in_bias
-        bags = bags_of(learned.keys, learned.in_vocabulary, self.subwords)
-        bias = np.add.reduceat(in_bias[bags.rows], bags.starts[:-1]) if in_bias.size else in_bias
-        if self.combine == "sum":
-            return WordInputs(self.vectors.vectors, bias, np.zeros(0, np.int64))
-        sizes = np.diff(bags.starts)
-        bias = bias / sizes if bias.size else bias
-        return WordInputs(self.vectors.vectors, bias.astype(np.float32), sizes)
+    def make_answers(self, learned: LearnedWords) -> SubwordAnswers:
+        """Return what answers questions about words and their n-grams."""
+        by_rows = self.architecture == "cbow" and self.combine == "mean"
+        return SubwordAnswers(learned, self.subwords, by_rows=by_rows)
 
     def save_fasttext(self, path: str | os.PathLike[str]) -> None:
         """Write the model as fastText's own .bin file, with all buckets.
@@ -166,8 +146,8 @@ class FastText(WordModel):
 
         A model that was read from such a file and has learned nothing since gives the same bytes.
         """
-        if self._file is not None:
-            write_fasttext(Path(path), self._file)
+        if self.learned.file is not None:
+            write_fasttext(Path(path), self.learned.file)
         else:
             write_model(path, self.vectors, self.learned, self.config())
 
@@ -180,30 +160,24 @@ class FastText(WordModel):
             model = cls(**settings)
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}; open its vectors with Vectors.load") from error
-        model.keep(learned._replace(layer=model.layer))
-        model._file, model.history.position = file, Position(model.epochs)
+        history = History(position=Position(model.epochs), epochs=model.epochs)
+        model.fit_state = FitState(replace(learned, layer=model.layer, file=file), history)
         return model
 
-    @classmethod
-    def from_saved(cls, saved: SavedModel) -> FastText:
-        """Make the model from a saved folder; raise a `FormatError` unless its rows fit its words."""
-        model = super().from_saved(saved)
+    def restore(self, saved: SavedModel) -> LearnedWords:
+        """Return what a saved model had learned; raise a `FormatError` unless its rows fit its words."""
+        learned = super().restore(saved)
         try:
-            model.store("in_vectors")
+            self.make_answers(learned).vectors  # noqa: B018 (checks the rows)
         except DataError as error:
             raise FormatError(f"a fasttext model: {error}; the file is damaged") from error
-        return model
+        return learned
 
-    def keep(self, learned: LearnedWords) -> None:
-        """Set what the model has learned; it no longer equals the file that it was read from."""
-        super().keep(learned)
-        self._file = None
-
-    def check_begins(self, begins: Begins) -> None:
-        """Raise a `ConfigError` if the model cannot start from what was given."""
-        super().check_begins(begins)
+    def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> contextlib.AbstractContextManager[Any]:
+        """Check what is given, then encode the text."""
         start = begins.start
-        if isinstance(start, WordModel) and not (
+        check_start(self, begins, bags=True)
+        if words_of(start) is not None and not (
             isinstance(start, FastText) and start.subwords == self.subwords
         ):
             raise ConfigError(
@@ -220,21 +194,18 @@ class FastText(WordModel):
                 f"start: with scheme={self.scheme} words have no rows of their own to put vectors into; "
                 "start from a model"
             )
+        check_cells(self.name, reads)
+        return encoded(self, self.grown(reads, begins), tells)
 
-    def check_engine(self) -> None:
-        """Raise a `ConfigError` unless compiled kernels can train the model."""
-        if self.engine != "compiled" or not self.layer.compiled:
-            what = f"engine={self.engine!r}" if self.layer.compiled else f"output={self.layer.name}"
-            raise ConfigError(
-                f"{what}: fasttext is trained by compiled kernels only; choose another layer, or use "
-                "skipgram or cbow with torch"
-            )
-        super().check_engine()
+    def training(self, data: Corpus, begins: Begins, tells: Tells) -> InEpochs[LearnedWords]:
+        """Return a training on the windows of the text."""
+        rows = self.rows_of(data.vocabulary, old_keys(begins))
+        return self.windows(WindowData(text=data, rows=rows), begins, tells)
 
-    def input_rows(self, vocabulary: Vocabulary, also: Counts) -> NgramRows:
-        """Return the rows for words and n-grams, those that training touches most often first."""
-        use = vocabulary.counts * keep_probability(vocabulary.counts, self.sample)
-        return ngram_rows(vocabulary, self.subwords, use, also)
+    def rows_of(self, words: Vocabulary, also: Counts) -> NgramRows:
+        """Return the rows of words and n-grams, those that training touches most often first."""
+        use = words.counts * keep_probability(words.counts, self.sample)
+        return ngram_rows(words, self.subwords, use, also)
 
     def wiring(self, bags: Bags | None = None) -> Wiring:
         """Return the wiring of the architecture.

@@ -45,6 +45,7 @@ class Reads:
     directory: str | os.PathLike[str] | None = None  # where to keep the encoded text
     known: Vocabulary | None = None  # words that stay in the vocabulary even if the text lacks them
     force: bool = False  # read files even if they do not look like text
+    validation: Any = None  # questions to watch a training on; None: none, or those of a split
 
     @property
     def encoded(self) -> bool:
@@ -78,6 +79,7 @@ class Tells:
     counting: Counting | None = None
     note: Note | None = None  # None: notes are logged
     checkpoint: Checkpoint | None = None
+    save: Callable[[], None] = lambda: None  # writes a checkpoint
 
     @contextmanager
     def shown(self, progress: bool) -> Iterator[Self]:
@@ -123,6 +125,7 @@ class Begins:
     frozen: str | Iterable[str] | None = None  # words whose input vectors must not change
     history: History = field(default_factory=History)  # the losses and the progress so far
     resumed: bool = False
+    learned: Any = None  # what an interrupted training has learned; None: it begins anew
 
 
 @dataclass(frozen=True)

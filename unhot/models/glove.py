@@ -35,19 +35,23 @@ of the 1,000 commonest words are among the ten nearest by positive PMI):
 Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014.
 """
 
+import copy
 import dataclasses
-from typing import Annotated, Any, Literal, NamedTuple
+import functools
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm_up_counting
 from unhot.errors import DataError
-from unhot.models.cell_model import CellModel
-from unhot.models.epoch_model import SMALLEST_LR, EpochModel
+from unhot.models.cell_model import CellAnswers, CellData, CellModel
+from unhot.models.fields import SMALLEST_LR, EpochFields
 from unhot.models.fitting import Begins, Tells
 from unhot.models.model import model, shaped_tensor
+from unhot.models.planning import plan_of
 from unhot.models.settings import Range
+from unhot.models.state import InEpochs
 from unhot.train.glove.blocks import Blocks, arranging_bytes
 from unhot.train.glove.glove_run import GloVeRun, Sides, start_sides, stride_of, warm_up
 from unhot.train.glove.step import BIASES
@@ -62,7 +66,8 @@ SMALLEST = 1e-30  # the least value of settings that must be above zero
 MOST = 1e30  # the largest count of a cell
 
 
-class LearnedGloVe(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class LearnedGloVe:
     """The words, and the vectors and biases that GloVe has learned for them."""
 
     in_vocabulary: Vocabulary  # the words
@@ -71,11 +76,40 @@ class LearnedGloVe(NamedTuple):
     context_vectors: Floats
     word_bias: Floats  # [words]
     context_bias: Floats
+    combine: str  # see `combined`
+    sides: Sides | None = None  # the rows and AdaGrad sums of a training that is not complete
+
+    def combined(self) -> Floats:
+        """Return the vector that each word gets."""
+        word, context = self.word_vectors, self.context_vectors
+        if self.combine in ("word", "context"):
+            return word if self.combine == "word" else context
+        if self.combine == "half":
+            return word + context / np.float32(2)
+        return word + context if self.combine == "sum" else (word + context) / np.float32(2)
+
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        """Return the tensors to save: the combined vectors as `in_vectors`, both kinds, the biases.
+
+        An incomplete training also saves AdaGrad's sums.
+        """
+        tensors = {
+            "in_vectors": self.combined(),
+            "word_vectors": self.word_vectors,
+            "out_vectors": self.context_vectors,
+            "in_bias": np.ascontiguousarray(self.word_bias),
+            "out_bias": np.ascontiguousarray(self.context_bias),
+        }
+        if not complete and self.sides is not None:
+            used = self.word_vectors.shape[1] + BIASES
+            tensors["in_squares"] = self.sides.words.squares[:, :used]
+            tensors["out_squares"] = self.sides.contexts.squares[:, :used]
+        return tensors
 
 
 @model("glove")
 @dataclasses.dataclass(kw_only=True)
-class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
+class GloVe(EpochFields, CellModel[LearnedGloVe]):
     """GloVe word vectors.
 
     >>> model = GloVe(dim=8, min_count=1, epochs=2).fit([["a", "b", "a", "c"]] * 10)
@@ -92,11 +126,6 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
 
     unit = "cells"
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
-        self._sides: Sides | None = None  # the rows and AdaGrad sums of a training under way
-
     @property
     def fitted(self) -> LearnedGloVe:
         """The older name of `learned`."""
@@ -105,55 +134,40 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
     @property
     def word_vectors(self) -> Vectors:
         """The vectors of the words as words, u."""
-        return self.store("word_vectors")
+        return self.answers.word_vectors
 
-    @property
-    def context_vectors(self) -> Vectors:
-        """The vectors of the words as contexts, v."""
-        return self.store("context_vectors")
-
-    def make_store(self, name: str) -> Vectors:
-        """Make the store of word vectors, of context vectors, or of both combined as `combine` says."""
-        words = self.learned.in_vocabulary
-        vectors = self._combined() if name == "in_vectors" else getattr(self.learned, name)
-        return Vectors(words.words, vectors, words.counts)
-
-    def _combined(self) -> Floats:
-        word, context = self.learned.word_vectors, self.learned.context_vectors
-        if self.combine in ("word", "context"):
-            return word if self.combine == "word" else context
-        if self.combine == "half":
-            return word + context / np.float32(2)
-        return word + context if self.combine == "sum" else (word + context) / np.float32(2)
+    def make_answers(self, learned: LearnedGloVe) -> CellAnswers:
+        """Return the vectors: combined, of words and of contexts."""
+        return CellAnswers(
+            learned.in_vocabulary, learned.combined(), learned.word_vectors, learned.context_vectors
+        )
 
     def warm_up(self) -> None:
         """Compile all kernels for this dim, or load them from disk."""
         warm_up_counting()
         warm_up(self.dim)
 
-    def begin(self, data: Cells, begins: Begins, tells: Tells) -> GloVeRun:
+    def training(self, data: CellData, begins: Begins, tells: Tells) -> InEpochs[LearnedGloVe]:
         """Make the rows of words and contexts, and put the cells into the order of training."""
-        check_counts(data)
-        words, stride = len(data.vocabulary), stride_of(self.dim)
+        cells, old = data.text, begins.learned
+        check_counts(cells)
+        words, stride = len(cells.vocabulary), stride_of(self.dim)
         rows = 4 * 4 * words * stride
         memory = {
             "rows": rows,
             "their last good state": kept_in_memory(rows),
-            "blocks of cells": arranging_bytes(data, stride, self.threads),
+            "blocks of cells": arranging_bytes(cells, stride, self.threads),
         }
         check_plan(memory, words, self.dim)
-        plan = self.plan(begins, tells, memory, vocabulary=words, cells=len(data))
-        sides = self._sides if begins.resumed else None
-        sides = sides or start_sides(words, self.dim, self.seed, biases_of(data))
-        blocks = Blocks(data, self._value, stride, self.seed, self.threads)
-        self._follow(sides, data.vocabulary)
-        return GloVeRun(blocks, sides, plan, self.threads)
-
-    def ended(self) -> None:
-        """Drop AdaGrad's sums when all epochs are done."""
-        super().ended()
-        if self.complete:
-            self._sides = None
+        details: dict[str, Any] = {"vocabulary": words, "cells": len(cells)}
+        plan = plan_of(self, begins, tells, memory, lr=self.lr, usual_lr=type(self).lr, **details)
+        sides = None if old is None else copy.deepcopy(old.sides)
+        sides = sides or start_sides(words, self.dim, self.seed, biases_of(cells))
+        blocks = Blocks(cells, self._value, stride, self.seed, self.threads)
+        learned = self._view(sides, cells.vocabulary)
+        run = GloVeRun(blocks, sides, plan, self.threads)
+        finish = functools.partial(dataclasses.replace, sides=None)
+        return InEpochs(run, lambda: learned, data.chosen, finish)
 
     def _value(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return log x and f(x) of cell counts x."""
@@ -161,47 +175,28 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
         weight = np.exp(np.float32(self.alpha) * (target - np.float32(np.log(self.x_max))))
         return target, np.minimum(weight, np.float32(1))
 
-    def _follow(self, sides: Sides, vocabulary: Vocabulary) -> None:
-        """Make `learned` a view of the rows that are being trained."""
-        dim, word = self.dim, sides.words.rows
-        context = sides.contexts.rows
-        self._sides = sides
+    def _view(self, sides: Sides, words: Vocabulary) -> LearnedGloVe:
+        """Return what is learned as views of the rows that are trained."""
+        dim = self.dim
+        word, context = sides.words.rows, sides.contexts.rows
         biases = word[:, dim], context[:, dim + 1]
-        self.keep(LearnedGloVe(vocabulary, vocabulary, word[:, :dim], context[:, :dim], *biases))
+        return LearnedGloVe(words, words, word[:, :dim], context[:, :dim], *biases, self.combine, sides)
 
-    def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """Return the tensors to save: the combined vectors as `in_vectors`, both kinds, the biases.
-
-        An incomplete training also saves AdaGrad's sums.
-        """
-        learned = self.learned
-        tensors = {
-            "in_vectors": self._combined(),
-            "word_vectors": learned.word_vectors,
-            "out_vectors": learned.context_vectors,
-            "in_bias": np.ascontiguousarray(learned.word_bias),
-            "out_bias": np.ascontiguousarray(learned.context_bias),
-        }
-        if not complete and self._sides is not None:
-            used = self.dim + BIASES
-            tensors["in_squares"] = self._sides.words.squares[:, :used]
-            tensors["out_squares"] = self._sides.contexts.squares[:, :used]
-        return tensors
-
-    def take(self, saved: SavedModel) -> None:
-        """Take over the tensors of a saved model."""
+    def restore(self, saved: SavedModel) -> LearnedGloVe:
+        """Return what a saved model had learned."""
         words = len(saved.vocabulary)
         shape, kind = (words, self.dim), np.float32
         vectors = [shaped_tensor(saved, name, shape, kind) for name in ("word_vectors", "out_vectors")]
         biases = [shaped_tensor(saved, name, (words,), kind) for name in ("in_bias", "out_bias")]
-        self.keep(LearnedGloVe(saved.vocabulary, saved.vocabulary, *vectors, *biases))
-        if "training" in saved.config:
-            used = self.dim + BIASES
-            sides = start_sides(words, self.dim, self.seed, (biases[0], biases[1]))
-            for side, rows, squares in zip(sides, vectors, ("in_squares", "out_squares"), strict=True):
-                side.rows[:, : self.dim] = rows
-                side.squares[:, :used] = shaped_tensor(saved, squares, (words, used), kind)
-            self._follow(sides, saved.vocabulary)
+        if "training" not in saved.config:
+            known: list[Any] = [saved.vocabulary, saved.vocabulary, *vectors, *biases, self.combine]
+            return LearnedGloVe(*known)
+        used = self.dim + BIASES
+        sides = start_sides(words, self.dim, self.seed, (biases[0], biases[1]))
+        for side, rows, squares in zip(sides, vectors, ("in_squares", "out_squares"), strict=True):
+            side.rows[:, : self.dim] = rows
+            side.squares[:, :used] = shaped_tensor(saved, squares, (words, used), kind)
+        return self._view(sides, saved.vocabulary)
 
 
 def reference(counts: Doubles, scores: Doubles, x_max: float = 10.0, alpha: float = 0.75) -> float:

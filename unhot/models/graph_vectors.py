@@ -10,26 +10,65 @@ The walks of an epoch are new ones, and are never written down.
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from unhot.corpus.cells import Cells
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.graphs.reading import edges_of, read_graph, without_edges
-from unhot.models.fitting import Reads, Tells, are_texts, names_of, nobody, opened
-from unhot.models.model import model
+from unhot.models.engine import WindowTask
+from unhot.models.fields import WalkFields, WindowFields
+from unhot.models.fitting import Begins, Note, Reading, Reads, Tells, are_texts, names_of, nobody, opened
+from unhot.models.learned_items import parts_of
+from unhot.models.learned_words import LearnedWords, learned_from
+from unhot.models.model import Model, model
 from unhot.models.settings import Range
+from unhot.models.state import InEpochs
 from unhot.models.text_model import compile_kernels
-from unhot.models.walk_model import WalkModel
-from unhot.outputs import OutputLayer
-from unhot.train.checkpoint import fingerprint
+from unhot.models.walking import check_walks, walk_wiring, walks_on
+from unhot.models.windows import (
+    WindowData,
+    check_machine,
+    check_start,
+    check_vectors,
+    check_windows,
+    warm_up_windows,
+    window_task,
+    window_training,
+)
+from unhot.models.word_answers import WordAnswers
+from unhot.outputs import Head, OutputLayer, parse_output
+from unhot.train.checkpoint import Checkpoint, fingerprint
+from unhot.train.progress import Callback
 from unhot.vectors.formats.directory import SavedModel
-from unhot.vocab.vocabulary import Vocabulary
+from unhot.vectors.store import Vectors
+
+LR = 0.025  # the default learning rate
+
+
+class GraphData(NamedTuple):
+    """A graph to learn from."""
+
+    text: Cells
+    paths: list[str] | None  # its files; None: it did not come from files
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class LearnedNodes(LearnedWords):
+    """The vectors of nodes, and which graph they are of."""
+
+    checksum: str | None  # of the graph
+    paths: list[str] | None = None  # its files, which are not saved
+
+    def facts(self) -> dict[str, Any]:
+        """Return a checksum of the graph, in addition to what is known of the words."""
+        return {**super().facts(), "graph": {"checksum": self.checksum}}
 
 
 @model("graph-vectors", family="graph")
 @dataclasses.dataclass(kw_only=True)
-class GraphVectors(WalkModel):
+class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
     """Node vectors from random walks.
 
     >>> model = GraphVectors(dim=8, epochs=1).fit([("a", "b"), ("b", "c"), ("c", "a")])
@@ -53,47 +92,115 @@ class GraphVectors(WalkModel):
     hold_out: Annotated[float, Range(0)] = 0.0  # share of the edges that are held out to test link prediction
     strict: bool = False  # stop at the first bad row instead of counting bad rows
 
-    default_lr = 0.025
     unit = "steps"
+    starts = True
+    own_words = False
     use = "try: unhot neighbors {0} NODE, or unhot graph evaluate {0} --labels FILE"
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
-        self._paths: list[str] | None = None  # of the graph
-        self._checksum: str | None = None
+    warm_up = warm_up_windows
+
+    def check(self) -> None:
+        """Raise a `ConfigError` if settings contradict each other; find the output layer."""
+        self.layer = parse_output(self.output)
+        check_walks(self)
+        check_windows(self)
         if not 0 <= self.hold_out < 1:
             raise ConfigError(f"hold_out={self.hold_out}: must be a share from 0 to below 1")
 
+    def fit(
+        self,
+        source: Any,
+        *,
+        start: Any = None,
+        frozen: str | Iterable[str] | None = None,
+        checkpoint: Checkpoint | None = None,
+        progress: bool = False,
+        callbacks: Sequence[Callback] = (),
+        reading: Reading | None = None,
+        note: Note | None = None,
+        directory: str | os.PathLike[str] | None = None,
+        force: bool = False,
+    ) -> Self:
+        """Learn from a graph: files, edges from Python, a matrix, or a networkx graph (see `read_graph`).
+
+        start       vectors to start from, for the nodes that have one; or a model to train further
+        frozen      nodes whose input vectors must not change; "known": all nodes of `start`
+        checkpoint  where and how often to save the state, to `resume` from
+        progress    show the progress: a bar on a terminal or in a notebook, elsewhere a line for each epoch
+        callbacks   functions called with a `Progress` after every chunk and every epoch
+        reading     function called with the bytes read and the total while the graph is read
+        note        function called with lines about what goes on; None: the lines are logged or, with
+                    `progress`, shown
+        directory   not used: walks are made on the fly
+        force       read files even if they do not look like text
+        """
+        return super().fit(
+            source,
+            start=start,
+            frozen=frozen,
+            checkpoint=checkpoint,
+            progress=progress,
+            callbacks=callbacks,
+            reading=reading,
+            note=note,
+            directory=directory,
+            force=force,
+        )
+
     @contextlib.contextmanager
-    def open_input(self, reads: Reads, tells: Tells) -> Iterator[Cells]:
+    def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> Iterator[GraphData]:
         """Read the graph, and compile the kernels."""
-        if any(given is not None for given in (reads.counts, reads.column, reads.phrases)):
-            raise ConfigError(f"counts, column or phrases: {self.name} learns from a graph; leave these out")
-        self.check_task()
-        graph = self._read(reads.source, reads.force, tells)
+        check_start(self, begins)
+        check_machine(self.task())
+        graph = self.read(reads.source, tells, force=reads.force)
         tells.say(f"a graph of {len(graph.vocabulary):,} nodes and {edges_of(graph)[0].size:,} edges")
         compile_kernels(self, tells)
-        self._paths, self._checksum = names_of(reads.source), fingerprint(graph)
-        yield graph
+        yield GraphData(graph, names_of(reads.source))
 
-    def _read(self, source: Any, force: bool, tells: Tells) -> Cells:
+    def read(self, source: Any, tells: Tells | None = None, *, force: bool = True) -> Cells:
+        """Read a graph as the settings say."""
+        told = tells or Tells(note=nobody)
         return read_graph(
-            source,
+            opened(source),
             directed=self.directed,
             format=self.format,
             columns=(self.sources, self.targets, self.weight),
             strict=self.strict,
             force=force,
             threads=self.threads,
-            progress=tells.reading,
-            tell=tells.say,
-            note=tells.warn,
+            progress=told.reading,
+            tell=told.say,
+            note=told.warn,
         )
 
-    def graph(self, data: Cells, tells: Tells) -> Cells:
-        """Return the graph to walk on: without the edges that are held out."""
-        return self.known_part(data)
+    def task(self) -> WindowTask:
+        """Return the settings that engines need."""
+        return window_task(self, walk_wiring(self))
+
+    def training(self, data: GraphData, begins: Begins, tells: Tells) -> InEpochs[LearnedNodes]:
+        """Return a training on walks on the graph without the edges that are held out."""
+        checksum = fingerprint(data.text)
+
+        def whole(words: LearnedWords) -> LearnedNodes:
+            return LearnedNodes(**parts_of(words), checksum=checksum, paths=data.paths)
+
+        windows = WindowData(text=walks_on(self, self.known_part(data.text), tells))
+        lr = self.lr or LR
+        more: dict[str, Any] = {"lr": lr, "usual_lr": LR, "whole": whole}
+        more["chosen"] = {"lr": lr, "output": self.layer.spec()}
+        return window_training(self, self.task(), windows, begins, tells, **more)
+
+    def make_answers(self, learned: LearnedNodes) -> WordAnswers:
+        """Return what answers questions about the nodes."""
+        return WordAnswers(learned)
+
+    def restore(self, saved: SavedModel) -> LearnedNodes:
+        """Return what a saved model had learned."""
+        check_vectors(saved, self.dim)
+        facts = saved.config.get("graph")
+        if not isinstance(facts, dict) or not (facts.get("paths") is None or are_texts(facts["paths"])):
+            raise FormatError("a model without facts about its graph: config.json is damaged")
+        return LearnedNodes(**parts_of(learned_from(saved, self.layer)), checksum=facts.get("checksum"))
 
     def known_part(self, graph: Cells) -> Cells:
         """Return a graph without the edges that the model does not see: the same ones every time."""
@@ -101,37 +208,36 @@ class GraphVectors(WalkModel):
 
     def graph_again(self) -> Cells:
         """Read the graph that `fit` was given again; raise a `DataError` if it has changed."""
-        if not self._paths:
+        paths = self.learned.paths
+        if not paths:
             raise DataError(
                 "a saved model does not know where its graph was: give the graph (unhot graph evaluate MODEL "
                 "GRAPH)"
             )
-        source = self._paths[0] if len(self._paths) == 1 else self._paths
-        graph = self.read_again(source)
+        graph = self.read(paths[0] if len(paths) == 1 else paths)
         if not self.learned_from_graph(graph):
-            raise DataError(f"{', '.join(self._paths)}: has changed since the model was trained: train again")
+            raise DataError(f"{', '.join(paths)}: has changed since the model was trained: train again")
         return graph
-
-    def read_again(self, source: Any) -> Cells:
-        """Read a graph as the graph of the training was read."""
-        return self._read(opened(source), True, Tells(note=nobody))
 
     def learned_from_graph(self, graph: Cells) -> bool:
         """Return whether a graph is the one that the model learned from."""
-        return fingerprint(graph) == self._checksum
+        return fingerprint(graph) == self.learned.checksum
 
-    def facts(self) -> dict[str, Any]:
-        """Return a checksum of the graph; its path is not saved."""
-        return {**super().facts(), "graph": {"checksum": self._checksum}}
+    @property
+    def vectors(self) -> Vectors:
+        """The vectors of nodes."""
+        return self.answers.vectors
 
-    def take(self, saved: SavedModel) -> None:
-        """Take over the tensors of a saved model."""
-        super().take(saved)
-        facts = saved.config.get("graph")
-        if not isinstance(facts, dict) or not (facts.get("paths") is None or are_texts(facts["paths"])):
-            raise FormatError("a model without facts about its graph: config.json is damaged")
-        self._paths, self._checksum = None, facts.get("checksum")
+    @property
+    def out_vectors(self) -> Vectors:
+        """The output vectors; raises a `ConfigError` unless the layer has one for each node."""
+        return self.answers.out_vectors
 
-    def text_words(self) -> Vocabulary | None:
-        """Return None: when a training is resumed, the nodes are counted again."""
-        return None
+    def predict_word(self, context: Sequence[str], topn: int = 10) -> list[tuple[str, float]]:
+        """Return the nodes most likely to stand near the given ones on walks, with their probabilities."""
+        return self.answers.predict_word(context, topn)
+
+    @property
+    def head(self) -> Head:
+        """The trained output layer."""
+        return self.answers.head

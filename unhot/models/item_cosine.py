@@ -8,6 +8,7 @@ An item is not a neighbour of itself.
 """
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,9 +21,10 @@ from unhot.items.histories import Histories, newest
 from unhot.items.item_rows import ItemRows, rows_of_cells
 from unhot.logs.log import Log
 from unhot.logs.merging import merged_lines
-from unhot.models.counted_model import CountedModel
+from unhot.models.fields import HistoryFields
 from unhot.models.fitting import Tells
 from unhot.models.model import model
+from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
 from unhot.sizes import free_space, readable
 from unhot.types import Doubles, Floats
@@ -47,52 +49,58 @@ def reference(x: Doubles, shrinkage: float) -> Doubles:
     return np.asarray(out)
 
 
+def rows_from(self: Any, tensors: Mapping[str, Any], items: int) -> ItemRows:
+    """Check the rows of a saved model."""
+    return ItemRows.of_tensors(tensors, items)
+
+
+def score_rows(self: Any, counted: ItemRows, histories: Histories) -> Floats:
+    """Return the scores of all items for each history: the rows of its last items, added up."""
+    return counted.scores(newest(histories, self.last, self.decay))
+
+
+def count_cosines(self: Any, log: Log, tells: Tells) -> ItemRows:
+    """Count the lines that have two items, and weigh them."""
+    with together(log, self.threads, tells) as cells:
+        alone = cells.vocabulary.counts.astype(np.float64)
+        row = np.repeat(np.arange(alone.size), np.diff(cells.starts))
+        cosines = cells.values / (np.sqrt(alone[row] * alone[cells.columns]) + self.shrinkage)
+        return rows_of_cells(cells, cosines, self.neighbours)
+
+
 @dataclasses.dataclass(kw_only=True)
-class HistoryModel(CountedModel):
-    """Settings of a recommender that adds up rows for the last items of a history."""
+class CosineFields(HistoryFields):
+    """Neighbours by cosine."""
 
-    last: Annotated[int, Range(0)] = 5  # ask with so many of the last items of a history; 0: with all
-    decay: Annotated[float, Range(0)] = 0.8  # how much an item counts, relative to the next newer one
-
-    def counted_from(self, tensors: dict[str, Any], items: int) -> ItemRows:
-        """Check the rows of a saved model."""
-        return ItemRows.of_tensors(tensors, items)
-
-    def scores(self, histories: Histories) -> Floats:
-        """Return the scores of all items for each history."""
-        rows: ItemRows = self.counted
-        return rows.scores(newest(histories, self.last, self.decay))
-
-
-@model("itemknn", family="recommend")
-@dataclasses.dataclass(kw_only=True)
-class ItemKNN(HistoryModel):
-    """Recommend neighbours of all items of a history, by cosine."""
-
-    last: Annotated[int, Range(0)] = 0  # ask with so many of the last items of a history; 0: with all
-    decay: Annotated[float, Range(0)] = 1.0  # how much an item counts, relative to the next newer one
     # added below the fraction bar: how much rare pairs count less
     shrinkage: Annotated[float, Range(0)] = 0.0
     neighbours: Annotated[int, Range(0)] = 0  # keep only so many neighbours of each item; 0: all
 
-    def count(self, log: Log, tells: Tells) -> ItemRows:
-        """Count the lines that have two items, and weigh them."""
-        with together(log, self.threads, tells) as cells:
-            alone = cells.vocabulary.counts.astype(np.float64)
-            row = np.repeat(np.arange(alone.size), np.diff(cells.starts))
-            cosines = cells.values / (np.sqrt(alone[row] * alone[cells.columns]) + self.shrinkage)
-            return rows_of_cells(cells, cosines, self.neighbours)
+
+@model("itemknn", family="recommend")
+@dataclasses.dataclass(kw_only=True)
+class ItemKNN(CosineFields, RecommenderModel):
+    """Recommend neighbours of all items of a history, by cosine."""
+
+    last: Annotated[int, Range(0)] = 0  # ask with so many of the last items of a history; 0: with all
+    decay: Annotated[float, Range(0)] = 1.0  # how much an item counts, relative to the next newer one
+
+    count = count_cosines
+    counted_from = rows_from
+    score = score_rows
 
 
 @model("last-cosine", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class LastCosine(ItemKNN):
+class LastCosine(CosineFields, RecommenderModel):
     """Recommend neighbours of the last items of a history, by cosine."""
 
-    last: Annotated[int, Range(0)] = 5  # ask with so many of the last items of a history; 0: with all
-    decay: Annotated[float, Range(0)] = 0.8  # how much an item counts, relative to the next newer one
     # added below the fraction bar: how much rare pairs count less
     shrinkage: Annotated[float, Range(0)] = 5.0
+
+    count = count_cosines
+    counted_from = rows_from
+    score = score_rows
 
 
 def together(log: Log, threads: int, tells: Tells) -> Cells:

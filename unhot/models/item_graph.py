@@ -8,20 +8,35 @@ Reference: Wang et al., Billion-scale commodity embedding for e-commerce recomme
 """
 
 import dataclasses
-from typing import Annotated, Any
+from typing import Annotated
 
-from unhot.corpus.cells import Cells
 from unhot.graphs.reading import read_graph
-from unhot.models.fitting import Tells
-from unhot.models.item_vectors import ItemVectors
+from unhot.models.engine import WindowTask
+from unhot.models.fields import ItemFields, WalkFields
+from unhot.models.fitting import Begins, Tells
+from unhot.models.item_vectors import (
+    answers_of_items,
+    item_training,
+    predict_item,
+    prepare_items,
+    restore_items,
+)
+from unhot.models.learned_items import LearnedItems
+from unhot.models.log_data import LogData
 from unhot.models.model import model
+from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
-from unhot.models.walk_model import WalkModel
+from unhot.models.state import InEpochs
+from unhot.models.walking import check_walks, walk_wiring, walks_on
+from unhot.models.windows import WindowData, check_windows, warm_up_windows, window_task
+from unhot.outputs import parse_output
+
+LR = 0.05  # the default learning rate
 
 
 @model("graph", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class ItemGraph(ItemVectors, WalkModel):
+class ItemGraph(ItemFields, WalkFields, RecommenderModel):
     """Item vectors from walks on the graph of sessions."""
 
     window: Annotated[int, Range(1, 10_000)] = 5  # items on each side of the centre item
@@ -29,9 +44,28 @@ class ItemGraph(ItemVectors, WalkModel):
     length: Annotated[int, Range(2, 1 << 20)] = 10  # items of a walk
     directed: bool = True  # walks only go from an item to one that came later
 
-    default_lr = 0.05
     unit = "steps"
+    starts = True
 
-    def graph(self, data: Any, tells: Tells) -> Cells:
-        """Return the graph of a log."""
-        return read_graph(data, directed=self.directed)
+    predict_word = predict_item
+    prepare = prepare_items
+    make_answers = answers_of_items
+    restore = restore_items
+    warm_up = warm_up_windows
+
+    def check(self) -> None:
+        """Raise a `ConfigError` if settings contradict each other; find the output layer."""
+        super().check()
+        self.layer = parse_output(self.output)
+        check_walks(self)
+        check_windows(self)
+
+    def task(self) -> WindowTask:
+        """Return the settings that engines need."""
+        return window_task(self, walk_wiring(self))
+
+    def training(self, data: LogData, begins: Begins, tells: Tells) -> InEpochs[LearnedItems]:
+        """Return a training on walks."""
+        walks = walks_on(self, read_graph(data.text, directed=self.directed), tells)
+        windows = WindowData(text=walks)
+        return item_training(self, self.task(), data, windows, begins, tells, usual_lr=LR)

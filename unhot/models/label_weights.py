@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import ConfigError, at_least
-from unhot.models.estimator import label_id
+from unhot.models.labelled_source import label_id
 from unhot.types import Floats
 from unhot.vocab.vocabulary import Vocabulary
 

@@ -18,6 +18,7 @@ from unhot.tables.labelled import LabelledRows
 from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
 
+SHOWN = 20  # labels of an error
 KINDS: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": lambda text: text == "True"}
 
 
@@ -99,6 +100,16 @@ def fitting_kind(kind: str, labels: list[str]) -> str:
     except ValueError:
         return "str"
     return kind if kind == "float" or [*map(str, again)] == labels else "str"
+
+
+def label_id(labels: Vocabulary, label: Any) -> int:
+    """Return the number of a label; raise a `DataError` that lists the labels if there is no such label."""
+    found = labels.index.get(str(label))
+    if found is None:
+        rest = f" and {len(labels) - SHOWN:,} more" if len(labels) > SHOWN else ""
+        known = ", ".join(map(repr, labels.words[:SHOWN]))
+        raise DataError(f"{str(label)!r} is none of the {len(labels):,} labels: they are {known}{rest}")
+    return found
 
 
 def _first_cells(labels: Any) -> Iterator[Any]:

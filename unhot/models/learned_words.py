@@ -1,7 +1,8 @@
 """The state that a word model has learned, and its tensors in a saved model."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,11 @@ KINDS |= {"seen": np.int64, "frozen": np.uint8, "row_weights": np.float32, "mixi
 KINDS |= {"row_keys": np.int64}
 NO_ARRAYS: Mapping[str, Any] = {}
 SQUARES = "squares."  # prefix of the names of tensors that only an incomplete training on cells has
+BEST = "best."  # prefix of the names of tensors that only an incomplete training with validation has
 
 
-class LearnedWords(NamedTuple):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LearnedWords:
     """The words of a model, its output layer, and the params learned for them."""
 
     layer: OutputLayer
@@ -34,20 +37,41 @@ class LearnedWords(NamedTuple):
     seen: Counts  # how often learned noise has seen each target; empty: the noise is not learned
     frozen: Bytes  # [input rows] 1 where the row must not change; empty: all rows are trained
     # what a torch head has learned in addition to the params, such as the projections of adaptive
-    own: Mapping[str, Any] = NO_ARRAYS
-    keys: Counts = NO_KEYS  # [input rows] the key of each row, see `NgramRows`; empty: one row for each word
+    own: Mapping[str, Any] = field(default_factory=dict)
+    # [input rows] the key of each row, see `NgramRows`; empty: one row for each word
+    keys: Counts = field(default_factory=lambda: NO_KEYS)
     # mean squares of gradients by names of params, during a training on cells
-    squares: Mapping[str, Any] = NO_ARRAYS
-    weights: Floats = NO_WEIGHTS  # [input rows] the weight of each row in a line; empty: all are 1
-    mixing: Floats = NO_MIXING  # learned weights of the rows of words, see `Bags`
+    squares: Mapping[str, Any] = field(default_factory=dict)
+    # [input rows] the weight of each row in a line; empty: all are 1
+    weights: Floats = field(default_factory=lambda: NO_WEIGHTS)
+    # learned weights of the rows of words, see `Bags`
+    mixing: Floats = field(default_factory=lambda: NO_MIXING)
+    # the tensors of the best epoch, during a training with validation
+    best: Mapping[str, Any] = field(default_factory=dict)
+    file: Any = None  # the file of fastText that it was read from
 
-    def tensors(self) -> dict[str, Any]:
+    def tensors(self, *, complete: bool = True) -> dict[str, Any]:
         """Return the tensors to save; empty ones are left out."""
-        tensors = {**self.params._asdict(), "seen": self.seen, "frozen": self.frozen, "row_keys": self.keys}
+        tensors = {**self.params._asdict(), "seen": self.seen, "row_keys": self.keys}
         tensors |= {"row_weights": self.weights, "mixing": self.mixing}
         tensors |= {f"{OWN}{name}": array for name, array in self.own.items()}
-        tensors |= {f"{SQUARES}{name}": array for name, array in self.squares.items()}
+        if not complete:
+            tensors["frozen"] = self.frozen
+            tensors |= {f"{SQUARES}{name}": array for name, array in self.squares.items()}
+            tensors |= {f"{BEST}{name}": array for name, array in self.best.items()}
         return {name: array for name, array in tensors.items() if array.size > 0}
+
+    def facts(self) -> dict[str, Any]:
+        """Return whether output rows stand for words, so that readers can use them as word vectors."""
+        return {"out_rows_are_words": self.layer.rows_are_words}
+
+
+def check_dim(saved: SavedModel, dim: int) -> None:
+    """Raise a `FormatError` unless a saved model has input vectors of its dim."""
+    vectors = saved.tensors.get("in_vectors")
+    if vectors is None or vectors.shape[1] != dim:
+        name = saved.config.get("model")
+        raise FormatError(f"a {name} model has no vectors of its dim: read it with Vectors.load")
 
 
 def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
@@ -89,6 +113,7 @@ def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
         squares=_named(saved, SQUARES),
         weights=weights,
         mixing=saved.tensors.get("mixing", NO_MIXING),
+        best=_named(saved, BEST),
     )
 
 

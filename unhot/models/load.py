@@ -13,6 +13,7 @@ from unhot.lm.language_model import AskedModel, LanguageModel
 from unhot.models.families import in_order
 from unhot.models.fasttext import FastText
 from unhot.models.fasttext_file import holds_model
+from unhot.models.fitting import opened
 from unhot.models.model import MODELS, Model
 from unhot.models.ngram_model import NGramModel
 from unhot.models.word_model import WordModel
@@ -27,19 +28,23 @@ from unhot.vectors.formats.directory import (
     is_model,
     load_model,
 )
-from unhot.vectors.formats.sniff import head_of, is_fasttext
+from unhot.vectors.formats.sniff import head_of, is_fasttext, sniff
+from unhot.vectors.store import Vectors
+
+ARPA = b"\\data\\"  # how an ARPA file begins
+PACKED = (".gz", ".bz2", ".xz", ".zst")  # endings of compressed files
 
 for _module in pkgutil.iter_modules(unhot.models.__path__):
     if _module.name != "load":
         importlib.import_module(f"unhot.models.{_module.name}")  # importing a model registers it
 
 
-def all_models() -> dict[str, type[Model[Any]]]:
+def all_models() -> dict[str, type[Model[Any, Any]]]:
     """Return all registered models by name: those of the package and those of loaded plugins."""
     return dict(MODELS)
 
 
-def models_of(family: str) -> dict[str, type[Model[Any]]]:
+def models_of(family: str) -> dict[str, type[Model[Any, Any]]]:
     """Return the registered models of a family by name: its usual model first, then the most similar ones."""
     settings = {
         name: [field.name for field in dataclasses.fields(kind)]
@@ -54,22 +59,26 @@ def word_models() -> dict[str, type[WordModel]]:
     return {name: kind for name, kind in MODELS.items() if issubclass(kind, WordModel)}
 
 
-def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
-    """Load a saved model, or a .bin of fastText, memory-mapped.
+def load(path: str | os.PathLike[str], *, verify: bool = False) -> Any:
+    """Open anything that unhot or a peer wrote: a model, vectors, an encoded text, cells.
 
-    `verify` also compares every byte with the stored checksums, if the model has them. A number that is
+    A folder is what its index says. A file is a .bin of fastText, a language model (ARPA, compressed or not,
+    or KenLM's binary), or vectors in any format of `Vectors.load`. All are memory-mapped where the format
+    allows it. Pickles are never opened.
+
+    `verify` also compares every byte with the stored checksums, if a folder has them. A number that is
     infinite or NaN is looked for in small models, and with `verify` in models of any size.
     """
-    check_exists(Path(path))
-    if Path(path).is_file() and is_fasttext(Path(path)):
-        return FastText.load_fasttext(path)
-    saved = load_model(Path(path), verify=verify)
+    given = Path(path)
+    check_exists(given)
+    if given.is_file():
+        return _load_file(given)
+    if not isinstance(found := opened(given), Path):  # an encoded text, a log or cells
+        return found
+    saved = load_model(given, verify=verify)
     name = saved.config.get("model")
     if name == "vectors":
-        raise FormatError(
-            f"{path}: is a folder of vectors without a model; open it with Vectors.load, or query it with: "
-            "unhot neighbors"
-        )
+        return Vectors.load(given)
     if not isinstance(name, str) or name not in MODELS:
         raise FormatError(
             f"{path}: is a model of kind {name!r}, but unhot knows only {', '.join(sorted(MODELS))}; if it "
@@ -77,8 +86,16 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
         )
     small = sum(tensor.nbytes for tensor in saved.tensors.values()) <= SMALL
     if MODELS[name].__module__.startswith(unhot.models.__name__) and (small or verify):
-        check_finite(saved, Path(path))  # a plugin knows best what its numbers may be
+        check_finite(saved, given)  # a plugin knows best what its numbers may be
     return MODELS[name].from_saved(saved)
+
+
+def _load_file(path: Path) -> Any:
+    if is_fasttext(path):
+        return FastText.load_fasttext(path) if holds_model(path) else Vectors.load(path)
+    kind = sniff(path)
+    looks = kind is None and (head_of(path).lstrip().startswith(ARPA) or path.suffix in PACKED)
+    return load_language_model(path) if looks or head_of(path).startswith(MAGIC) else Vectors.load(path)
 
 
 def load_language_model(path: str | os.PathLike[str], threads: int = 2) -> LanguageModel:
@@ -87,16 +104,30 @@ def load_language_model(path: str | os.PathLike[str], threads: int = 2) -> Langu
     if Path(path).is_file() and head_of(Path(path)).startswith(MAGIC):
         read = read_kenlm(Path(path))
         return AskedModel(TrieScorer(read.words, read.model, threads=threads))
-    found = NGramModel.load_arpa(path) if Path(path).is_file() else load(path)
+    found = NGramModel.load_arpa(path) if Path(path).is_file() else load_saved(path)
     if not isinstance(found, LanguageModel):
-        raise FormatError(f"{path}: is a model of kind {found.name!r}, not a language model")
+        raise FormatError(
+            f"{path}: is a model of kind {found.name!r}, not a language model; {found.use.format(path)}"
+        )
     found.threads = threads
+    return found
+
+
+def load_saved(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any, Any]:
+    """Load a model; raise a `FormatError` that says what else a path is, and what can be done with it."""
+    found = load(path, verify=verify)
+    if isinstance(found, Vectors):
+        raise FormatError(
+            f"{path}: has vectors without a model; query them with: unhot neighbors {path} WORD"
+        )
+    if not isinstance(found, Model):
+        raise FormatError(f"{path}: is {type(found).__name__}, not a trained model; unhot info says more")
     return found
 
 
 def load_words(path: str | os.PathLike[str], *, verify: bool = False) -> WordModel:
     """Load a saved model that has an output layer; raise a `FormatError` for other models."""
-    model = load(path, verify=verify)
+    model = load_saved(path, verify=verify)
     if not isinstance(model, WordModel):
         raise FormatError(
             f"{path}: is a model of kind {model.name!r}, which has no output layer; read its vectors with "
@@ -105,7 +136,7 @@ def load_words(path: str | os.PathLike[str], *, verify: bool = False) -> WordMod
     return model
 
 
-def load_unfinished(path: str | os.PathLike[str]) -> Model[Any]:
+def load_unfinished(path: str | os.PathLike[str]) -> Model[Any, Any]:
     """Load a training to `resume`: its last checkpoint, or the model as Ctrl-C left it.
 
     If the training is complete, this is the trained model, and `resume()` returns it as it is.
@@ -116,7 +147,7 @@ def load_unfinished(path: str | os.PathLike[str]) -> Model[Any]:
             f"{path}: holds no checkpoint and no model, so there is nothing to resume: a training that ended "
             "before its first checkpoint starts over, with the same command as before"
         )
-    return load(folder if is_model(folder) else path)
+    return load_saved(folder if is_model(folder) else path)
 
 
 def holds_unfinished(path: str | Path) -> bool:

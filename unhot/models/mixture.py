@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
@@ -13,7 +12,9 @@ from unhot.lm.language_model import LanguageModel
 from unhot.lm.mixing import MixtureScorer, learned_weights
 from unhot.lm.scorer import IdLines
 from unhot.models.fitting import Begins, Reads, Tells
-from unhot.models.model import MODELS, Model, Training, model
+from unhot.models.model import MODELS, Model, model
+from unhot.models.state import AtOnce, FitState
+from unhot.train.history import History
 from unhot.types import Doubles
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary, joined_words, split_words
@@ -26,12 +27,26 @@ class LearnedMixture(NamedTuple):
 
     in_vocabulary: Vocabulary
     out_vocabulary: Vocabulary
-    models: Sequence[Model[Any]]
+    models: Sequence[Model[Any, Any]]
+
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        """Return the words, counts and tensors of all models, each under its number."""
+        found: dict[str, Any] = {}
+        for number, learned in enumerate(each.learned for each in self.models):
+            words = learned.in_vocabulary
+            text, starts = joined_words(words.words)
+            own = {"words": text, "starts": starts, "counts": words.counts, **learned.tensors(complete=True)}
+            found |= {f"{number}.{name}": tensor for name, tensor in own.items()}
+        return found
+
+    def facts(self) -> dict[str, Any]:
+        """Return the settings of all models."""
+        return {"models": [{**each.config(), **each.learned.facts()} for each in self.models]}
 
 
 @model("mixture", family="")
 @dataclasses.dataclass(kw_only=True)
-class Mixture(LanguageModel, Model[LearnedMixture]):
+class Mixture(LanguageModel, Model[LearnedMixture, Any]):
     """Some language models, and how much each counts."""
 
     weights: Any = ()  # one for each model; together they are one
@@ -56,49 +71,32 @@ class Mixture(LanguageModel, Model[LearnedMixture]):
         parts = [scorer.each(IdLines(*block), carried)[1] for block in blocks]
         weights = learned_weights(np.concatenate(parts, axis=1))
         mixture = cls(weights=[float(weight) for weight in weights])
-        mixture.keep(_learned([each for each in models if isinstance(each, Model)]))
+        mixture.fit_state = FitState(
+            _learned([each for each in models if isinstance(each, Model)]), History()
+        )
         return mixture
 
-    @functools.cached_property
-    def scorer(self) -> MixtureScorer:  # type: ignore[override]
-        """What answers questions."""
-        scorers = [each.scorer for each in self.learned.models if isinstance(each, LanguageModel)]
-        return MixtureScorer(scorers, np.array(self.weights))
-
-    def forget(self) -> None:
-        """Drop what was made from the old models."""
-        self.__dict__.pop("scorer", None)
-
-    def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
+    def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> contextlib.AbstractContextManager[Any]:
         """Raise a `ConfigError`: the models are trained, not the mixture."""
         raise ConfigError("a mixture is made of trained models: use Mixture.of, or unhot lm mix")
 
-    def begin(self, data: Any, begins: Begins, tells: Tells) -> Training:
+    def training(self, data: Any, begins: Begins, tells: Tells) -> AtOnce[LearnedMixture]:
         """Never called, because there is no input."""
         raise NotImplementedError
 
-    def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """Return the words, counts and tensors of all models, each under its number."""
-        found: dict[str, Any] = {}
-        for number, each in enumerate(self.learned.models):
-            words = each.learned.in_vocabulary
-            text, starts = joined_words(words.words)
-            own = {"words": text, "starts": starts, "counts": words.counts, **each.tensors(complete=True)}
-            found |= {f"{number}.{name}": tensor for name, tensor in own.items()}
-        return found
+    def make_answers(self, learned: LearnedMixture) -> MixtureScorer:
+        """Return what asks all models."""
+        scorers = [each.scorer for each in learned.models if isinstance(each, LanguageModel)]
+        return MixtureScorer(scorers, np.array(self.weights), threads=self.threads)
 
-    def facts(self) -> dict[str, Any]:
-        """Return the settings of all models."""
-        return {"models": [{**each.config(), **each.facts()} for each in self.learned.models]}
-
-    def take(self, saved: SavedModel) -> None:
+    def restore(self, saved: SavedModel) -> LearnedMixture:
         """Make all models again."""
         configs = saved.config.get("models")
         if not isinstance(configs, list) or not _fit(self.weights, len(configs)):
             raise FormatError(
                 f"a mixture: weights={self.weights!r:.80}: not one for each model; it is damaged"
             )
-        models: list[Model[Any]] = []
+        models: list[Model[Any, Any]] = []
         for number, config in enumerate(configs):
             kind = MODELS.get(str(config.get("model"))) if isinstance(config, dict) else None
             prefix = f"{number}."
@@ -112,8 +110,8 @@ class Mixture(LanguageModel, Model[LearnedMixture]):
                 raise FormatError(f"a mixture: its model {number} is damaged, or of a kind that is not known")
             words = split_words(own.pop("words"), own.pop("starts"))
             vocabulary = Vocabulary(words, np.array(own.pop("counts"), np.int64))
-            models.append(kind.from_saved(SavedModel(config, vocabulary, own)))
-        self.keep(_learned(models))
+            models.append(MODELS[config["model"]].from_saved(SavedModel(config, vocabulary, own)))
+        return _learned(models)
 
 
 def _fit(weights: Any, models: int) -> bool:
@@ -124,7 +122,7 @@ def _fit(weights: Any, models: int) -> bool:
     return bool((numbers >= 0).all()) and abs(float(numbers.sum()) - 1) < SHORT
 
 
-def _learned(models: Sequence[Model[Any]]) -> LearnedMixture:
+def _learned(models: Sequence[Model[Any, Any]]) -> LearnedMixture:
     """Return the models, with the words of all of them, each with its largest count."""
     counts: dict[str, int] = {}
     for each in models:

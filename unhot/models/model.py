@@ -1,74 +1,82 @@
-"""The base class of all models: settings, name, history, files, and the only `fit` and `resume`.
+"""The skeleton of all models: what a model has to say, and what it gets for it.
 
-A model is a dataclass of its settings, registered under a name. Each model implements these methods:
+A model is a dataclass of its settings, registered under a name. It says four things. None of them changes the
+model; values go from one to the next.
 
-    open_input      open the input and make it ready for training
-    begin           make a training of it: an object with `train()` and `close()`
-    tensors, take   return what is saved of the learned state, and take it back
+    prepare(reads, begins, tells)    check what is given, and open the input: a context manager that gives a
+                                     value with all that the training needs. The value is a `Corpus` or
+                                     `Cells`, or has one as `text`
+    training(data, begins, tells)    return a training of it (state.py): `InEpochs` or `AtOnce`
+    make_answers(learned)            return what answers questions about a learned value; it is made when it
+                                     is first asked, and a new state has a new one
+    restore(saved)                   return the learned value of a saved model
 
-Models that read text also derive from text_model.py, models trained in epochs from epoch_model.py, models
-with vectors from vector_model.py. The comments at the fields are the help texts of `unhot train`.
+For that it gets `resume`, `save`, `load`, checkpoints, progress, Ctrl-C and the command line. `fit` belongs
+to the kind of input: `fit_text`, `fit_log`, `fit_graph`; all of them call `Model.fit`.
+
+`fit` and `resume` assign `fit_state`, and nothing else is ever assigned. If they fail, the old state
+is back. While a training runs, callbacks see its current state in the model. Ctrl-C is no failure: it keeps
+the current state. If the numbers of a training become infinite (`Diverged`), the last good state stays.
+
+The comments at the fields are the help texts of the commands.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from unhot.corpus.phrases import Phrases
 from unhot.corpus.workplace import DiskFull
-from unhot.errors import ConfigError, DataError, FormatError, one_of
+from unhot.errors import ConfigError, DataError, Diverged, FormatError, UnhotError, one_of
 from unhot.models.families import FAMILIES
 from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
 from unhot.models.settings import Range, check_settings
+from unhot.models.state import FitState, L, Learned, Training
 from unhot.specs import registering
 from unhot.train.checkpoint import Checkpoint, fingerprint
 from unhot.train.disk_plan import ROUNDING, DiskPlan
 from unhot.train.history import History
-from unhot.train.progress import Callback
+from unhot.train.progress import Callback, Progress
 from unhot.vectors.formats.directory import COUNTS, SavedModel, checkpoint_of, remove_checkpoint, save_model
 from unhot.version import __version__
 from unhot.vocab.vocabulary import Vocabulary, words_text
 
-MODELS: dict[str, type[Model[Any]]] = {}  # all registered models by name
-AnyModel = TypeVar("AnyModel", bound="type[Model[Any]]")
+MODELS: dict[str, type[Any]] = {}  # all registered models by name
+AnyModel = TypeVar("AnyModel", bound="type[Any]")
+A = TypeVar("A")  # what answers questions
+OTHER_TEXT = (
+    "not the text that the training started with, or it is tokenised differently, or has other phrases: give "
+    "the same text and the same phrases"
+)
 
 
-class Learned(Protocol):
-    """The learned state of a model: at least its vocabularies."""
+def model(name: str, *, family: str | None = None) -> Callable[[AnyModel], AnyModel]:
+    """Register a model under a name.
 
-    @property
-    def in_vocabulary(self) -> Vocabulary:
-        """The words that are inputs."""
+    family   whose commands train it, see `FAMILIES`; "": no command trains it; None: that of its base class,
+             which is "words" unless a base class is registered in another family
+    """
+    one_of(f"family of {name}", family or "words", (*FAMILIES,))
 
-    @property
-    def out_vocabulary(self) -> Vocabulary:
-        """The words that are predicted; the same object if they are the inputs."""
+    def decorate(kind: AnyModel) -> AnyModel:
+        kind.family = kind.family if family is None else family
+        return registering(MODELS, name, "model")(kind)
 
-
-L = TypeVar("L", bound=Learned)
-
-
-class Training(Protocol):
-    """A training that is ready to run."""
-
-    def train(self) -> None:
-        """Train, and report progress; on Ctrl-C stop and keep what is learned so far."""
-
-    def close(self) -> None:
-        """Free what only the training needs."""
+    return decorate
 
 
 @dataclasses.dataclass(kw_only=True)
-class Model(ABC, Generic[L]):
-    """Settings of a model; after `fit` or `load`, also its learned state."""
+class Model(ABC, Generic[L, A]):
+    """Settings of a model; after `fit` or `load`, also its state."""
 
     # number of threads; the same seed gives the same bytes with 1 thread (glove: with any number)
     threads: Annotated[int, Range(1, 1024)] = 2
@@ -77,147 +85,89 @@ class Model(ABC, Generic[L]):
     family: ClassVar[str] = "words"  # likewise; models of the family "classify" learn from labels
     unit: ClassVar[str] = "words"  # the unit in which progress is counted
     starts: ClassVar[bool] = False  # whether it can start from vectors or from another model
+    own_words: ClassVar[bool] = True  # whether the words of the model are those of the text, for `resume`
     use: ClassVar[str] = ""  # what to do with a saved model, whose folder is {}
 
     def __post_init__(self) -> None:
         """Check the settings."""
+        self.fit_state: FitState[L] | None = None
         check_settings(self)
-        self.history = History()
-        self._origin = Origin()
-        self._learned: L | None = None
+        self.check()
 
-    @property
-    def learned(self) -> L:
-        """The learned state so far; raises a `DataError` before `fit`."""
-        if self._learned is None:
-            raise DataError(f"this {type(self).__name__} has learned nothing yet: call fit first")
-        return self._learned
-
-    def keep(self, learned: L) -> None:
-        """Set the learned state."""
-        self._learned = learned
-        self.forget()
-
-    def forget(self) -> None:
-        """Drop cached objects made from params that have changed since."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled and copied: all but cached objects, such as stores and searches."""
-        copied = object.__new__(type(self))
-        copied.__dict__.update(self.__dict__)
-        copied.forget()
-        return copied.__dict__
-
-    @property
-    def vocabulary(self) -> Vocabulary | None:
-        """The words that are inputs, with counts; None before anything is learned."""
-        return None if self._learned is None else self._learned.in_vocabulary
-
-    @property
-    def out_vocabulary(self) -> Vocabulary | None:
-        """The words that are predicted; None before anything is learned."""
-        return None if self._learned is None else self._learned.out_vocabulary
+    def check(self) -> None:
+        """Raise a `ConfigError` if settings contradict each other."""
 
     @abstractmethod
-    def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
-        """Open the input: a corpus, cells, or anything else with a vocabulary and a fingerprint."""
+    def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> contextlib.AbstractContextManager[Any]:
+        """Check what is given, and open the input; give what the training needs."""
 
     @abstractmethod
-    def begin(self, data: Any, begins: Begins, tells: Tells) -> Training:
-        """Make the training of the opened input; from now on `learned` shows its current state."""
+    def training(self, data: Any, begins: Begins, tells: Tells) -> Training[L]:
+        """Return a training of what `prepare` gave."""
 
     @abstractmethod
-    def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """Return the tensors to save; for an incomplete training also those that resuming needs."""
+    def make_answers(self, learned: L) -> A:
+        """Return what answers questions about a learned value."""
 
     @abstractmethod
-    def take(self, saved: SavedModel) -> None:
-        """Take over the tensors of a saved model."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the training is complete; always True for models that are not trained in epochs."""
-        return True
+    def restore(self, saved: SavedModel) -> L:
+        """Return the learned value of a saved model; raise a `FormatError` if it is damaged."""
 
     def warm_up(self) -> None:
         """Compile the kernels of these settings, or load them from disk."""
 
-    def ended(self) -> None:
-        """Clean up after a training has ended or was interrupted.
+    @property
+    def learned(self) -> L:
+        """What is learned so far; raises a `DataError` before `fit`."""
+        if self.fit_state is None:
+            raise DataError(f"this {type(self).__name__} has learned nothing yet: call fit first")
+        return self.fit_state.learned
 
-        Cached objects are dropped, so that the next query sees the final params.
-        """
-        self.forget()
+    @property
+    def answers(self) -> A:
+        """What answers questions about the learned value; it is made once for each state."""
+        learned, made = self.learned, getattr(self.fit_state, "made", {})
+        if not made:
+            made["answers"] = self.make_answers(learned)
+        found: A = made["answers"]
+        return found
 
-    def check_begins(self, begins: Begins) -> None:
-        """Raise a `ConfigError` if the model cannot start from what is given; called before text is read."""
-        for field in ("start", "frozen"):
-            if getattr(begins, field) is not None and not self.starts:
-                raise ConfigError(f"{field}: {self.name} always starts from scratch; leave {field} out")
+    @property
+    def history(self) -> History:
+        """The losses of the training, and how far it came."""
+        return History() if self.fit_state is None else self.fit_state.history
 
-    def text_words(self) -> Vocabulary | None:
-        """Return the words to read the text with when resuming; None: they are counted again."""
-        return self.learned.in_vocabulary
+    @property
+    def complete(self) -> bool:
+        """Whether the training is complete."""
+        return self.fit_state is not None and self.fit_state.history.complete
 
-    def known(self, begins: Begins, reads: Reads) -> Vocabulary | None:
-        """Return words that stay in the vocabulary even if the text lacks them; None: there are none."""
-        return None
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The words that are inputs, with counts; None before anything is learned."""
+        return None if self.fit_state is None else self.fit_state.learned.in_vocabulary
 
-    def fit(
-        self,
-        source: Any,
-        labels: Any = None,
-        *,
-        counts: Mapping[str, int] | Vocabulary | None = None,
-        column: str | None = None,
-        phrases: Phrases | None = None,
-        start: Any = None,
-        frozen: str | Iterable[str] | None = None,
-        checkpoint: Checkpoint | None = None,
-        progress: bool = False,
-        callbacks: Sequence[Callback] = (),
-        reading: Reading | None = None,
-        counting: Counting | None = None,
-        note: Note | None = None,
-        directory: str | os.PathLike[str] | None = None,
-        force: bool = False,
-    ) -> Self:
-        """Learn from text (see `unhot.corpus.encode`), from an encoded `Corpus`, or from `Cells`.
+    @property
+    def out_vocabulary(self) -> Vocabulary | None:
+        """The words that are predicted; None before anything is learned."""
+        return None if self.fit_state is None else self.fit_state.learned.out_vocabulary
 
-        labels      the labels of each line, for models that learn from labels
-        counts      the vocabulary to use, word -> count, instead of the words of the text
-        column      the column of a table that holds the sentences
-        phrases     phrases to join in the text before anything else
-        start       vectors to start from, for the words that have one; or a model to train further, whose
-                    vocabulary then grows by the new words
-        frozen      words whose input vectors must not change; "known": all words of `start`
-        checkpoint  where and how often to save the state, to `resume` from
-        progress    show the progress: a bar on a terminal or in a notebook, elsewhere a line for each epoch
-        callbacks   functions called with a `Progress` after every chunk and every epoch
-        reading     function called with the bytes read and the total while the text is read
-        counting    function called with the rows counted and the total while cells are counted
-        note        function called with lines about what goes on: compiling, the memory plan, odd input;
-                    None: the lines are logged or, with `progress`, shown
-        directory   where to keep the encoded text for later, and the cells in its folder `cells` if the
-                    model is trained on cells; None: a temporary directory
-        force       read files even if they do not look like text
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but what answers questions, which is made again."""
+        state = None if self.fit_state is None else dataclasses.replace(self.fit_state, made={})
+        return {**self.__dict__, "fit_state": state}
 
-        If the source is `Cells`, nothing is read, counted or kept, and `reading`, `counting`, `directory` and
-        `force` have no effect.
-        """
-        if labels is not None and self.family != "classify":
-            raise ConfigError(f"labels: {self.name} learns from text without labels; leave labels out")
-        begins = Begins(start, frozen, History())
-        self.check_begins(begins)
-        listeners = Tells(callbacks, reading, counting, note, checkpoint)
-        reads = Reads(opened(source), labels, counts, column, phrases, directory, force=force)
-        reads = dataclasses.replace(reads, known=self.known(begins, reads))
-        with listeners.shown(progress) as tells, tells.claim(), self.open_input(reads, tells) as data:
-            files = labels is None or isinstance(labels, (str, os.PathLike))  # else the source is texts
-            named, labelled = (names_of(given) if files else None for given in (source, labels))
-            origin = Origin(named, column, fingerprint(data), labelled)
-            with self._training(data, begins, tells, origin) as training:
-                training.train()
+    def fit(self, source: Any, *labels: Any, **options: Any) -> Self:
+        """Learn from a source; `help(type(model).fit)` lists the options of each kind of model."""
+        self.check()  # settings may have changed since the model was made
+        before, job = self.fit_state, Job(source, *labels, **options)
+
+        def show(state: FitState[L] | None) -> None:
+            self.fit_state = state
+
+        with job.tells.shown(job.progress) as tells, tells.claim():
+            with self.prepare(job.reads, job.begins, tells) as data:
+                _train(self, data, job.begins, tells, job.origin(data), show, before)
         return self
 
     def resume(
@@ -243,154 +193,207 @@ class Model(ABC, Generic[L]):
         If the training is complete, nothing is left to do, and the model is returned as it is. A source that
         is given nevertheless is a `DataError`: it may be new text, which `resume` does not learn from.
         """
-        done = self.history.position
-        listeners = Tells(callbacks, reading, counting, note, checkpoint)
+        before, listeners = self.fit_state, Tells(callbacks, reading, counting, note, checkpoint)
+        origin = Origin() if before is None else before.origin
         if self.complete:
             if source is not None:
                 more = "use fit(text, start=model)" if self.starts else "call fit again"
                 raise DataError(f"this training is complete: to learn from more text, {more}")
             listeners.say("this training is complete: nothing is left to do")
             return self
-        named = self._origin.files() if source is None else []
-        text = opened(self._origin.again() if source is None else source)
-        labels = self._origin.labels_again() if labels is None else labels
+        named = origin.files() if source is None else []
+        text = opened(origin.again() if source is None else source)
+        labels = origin.labels_again() if labels is None else labels
         # the text is compared with the one that the training began with, so it need not look like text
         reads = Reads(text, labels, phrases=phrases, directory=directory, force=True)
+        history = copy.deepcopy(self.history)
+        history.interrupted = False
+        begins = Begins(history=history, learned=self.learned)
         if not reads.encoded:
-            reads = dataclasses.replace(reads, counts=self.text_words(), column=self._origin.column)
-        with listeners.shown(progress) as tells, tells.claim(), self._reopened(named, reads, tells) as data:
-            if not named and fingerprint(data) != self._origin.fingerprint:
-                raise DataError(
-                    "this is not the text that the training started with, or it is tokenised differently, or "
-                    "has other phrases: give the same text and the same phrases"
-                )
-            self.history.interrupted = False
-            tells.say(f"resuming after {done.epoch} epochs and {done.chunk} chunks")
-            begins = Begins(history=self.history, resumed=True)
-            with self._training(data, begins, tells, self._origin) as training:
-                training.train()
+            words = self.learned.in_vocabulary if self.own_words else None
+            reads = dataclasses.replace(reads, counts=words, column=origin.column)
+
+        def show(state: FitState[L] | None) -> None:
+            self.fit_state = state
+
+        with listeners.shown(progress) as tells, tells.claim():
+            with _reopened(self, named, reads, begins, tells, origin) as data:
+                at = history.position
+                tells.say(f"resuming after {at.epoch} epochs and {at.chunk} chunks")
+                _train(self, data, begins, tells, origin, show, before)
         return self
 
-    @contextlib.contextmanager
-    def _reopened(self, named: list[str], reads: Reads, tells: Tells) -> Iterator[Any]:
-        """Open the input of a training that is resumed.
-
-        If the checkpoint names the files, nothing of them is shown before their fingerprint is checked.
-        """
-        if not named:
-            with self.open_input(reads, tells) as data:
-                yield data
-            return
-        listed, held = ", ".join(named), list[str]()
-        tells.say(f"reading {listed}, as the checkpoint says")
-        with contextlib.ExitStack() as stack:
-            try:
-                data = stack.enter_context(
-                    self.open_input(reads, dataclasses.replace(tells, note=held.append))
-                )
-                right = fingerprint(data) == self._origin.fingerprint
-            except DiskFull:  # nothing of the files
-                raise
-            except (DataError, FormatError, ConfigError):
-                right = False
-            if not right:
-                raise DataError(
-                    f"{listed}: is not the text that the training started with, or it is tokenised "
-                    "differently, or has other phrases: give the same text and the same phrases"
-                ) from None
-            for line in held:
-                tells.say(line)
-            yield data
-
-    @contextlib.contextmanager
-    def _training(self, data: Any, begins: Begins, tells: Tells, origin: Origin) -> Iterator[Training]:
-        """Begin a training and clean up after it; the model is unchanged if `begin` fails."""
-        training = self.begin(data, begins, tells)
-        self.history, self._origin = begins.history, origin
-        try:
-            known = self.tensor_bytes(len(data.vocabulary), complete=True) > 0
-            if tells.checkpoint is not None and known:
-                tells.say(self._disk_plan(tells.checkpoint, data.vocabulary).check())
-            yield training
-        finally:
-            training.close()
-            self.ended()
-
-    def tensor_bytes(self, words: int, *, complete: bool) -> int:
-        """Return how many bytes the tensors of a saved model take; 0 if that is not known before training."""
-        if self._learned is None:
-            return 0
-        return sum(tensor.nbytes for tensor in self.tensors(complete=complete).values())
-
-    def _disk_plan(self, checkpoint: Checkpoint, vocabulary: Vocabulary) -> DiskPlan:
-        """Return the disk space that the saved model and its checkpoints need."""
-        words = len(vocabulary)
-        text = len(words_text(vocabulary.words)) + vocabulary.counts.nbytes + ROUNDING
-        model, state = (self.tensor_bytes(words, complete=complete) for complete in (True, False))
-        return DiskPlan(checkpoint.folder, model + text, state + text if checkpoint.repeated else 0)
+    def settings(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def config(self) -> dict[str, Any]:
-        """Return the settings as plain data, from which the model can be made again."""
-        settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {"model": self.name, **settings}
-
-    def facts(self) -> dict[str, Any]:
-        """Return what a saved model's config holds in addition to the settings."""
-        return {}
+        """Return what a saved model is made of again: its name, its settings, and what training chose."""
+        return {
+            "model": self.name,
+            **self.settings(),
+            **({} if self.fit_state is None else self.fit_state.chosen),
+        }
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model folder atomically; its bytes do not depend on the time of writing.
 
         Then remove the model's checkpoint. The folder of an interrupted training also holds its position.
         """
-        self._write(Path(path))
+        write(self, Path(path))
         remove_checkpoint(Path(path))
-
-    def save_checkpoint(self, tells: Tells) -> None:
-        """Write the current state of the training as a checkpoint."""
-        assert tells.checkpoint is not None
-        self._disk_plan(tells.checkpoint, self.learned.in_vocabulary).check_checkpoint()
-        folder = checkpoint_of(tells.checkpoint.folder)
-        self._write(folder)
-        tells.say(f"checkpoint: {self.history.words:,} {self.unit}, in {folder}")
-
-    def _write(self, folder: Path) -> None:
-        history, learned = self.history, self.learned
-        tensors = self.tensors(complete=self.complete)
-        if taken := tensors.keys() & set(COUNTS.values()):
-            raise ConfigError(f"tensor {min(taken)!r}: the vocabulary uses this name; choose another")
-        config = {**self.config(), **self.facts(), "unhot": __version__, "losses": history.losses}
-        config[self.unit] = history.words
-        if not self.complete:
-            config["losses"] = history.losses[: history.position.epoch]
-            config["training"] = {**history.as_json(), **self._origin.as_json()}
-        predicted = None if learned.out_vocabulary is learned.in_vocabulary else learned.out_vocabulary
-        save_model(folder, config, learned.in_vocabulary, tensors, predicted)
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:
         """Make the model from a saved folder that was read."""
         names = {field.name for field in dataclasses.fields(cls)}
-        model = cls(**{name: value for name, value in saved.config.items() if name in names})
-        model.take(saved)
-        model.history = History.from_config(saved.config)
-        model._origin = Origin.from_json(saved.config.get("training") or {})
-        return model
+        made = cls(**{name: value for name, value in saved.config.items() if name in names})
+        learned, history = made.restore(saved), History.from_config(saved.config)
+        made.fit_state = FitState(learned, history, Origin.from_json(saved.config.get("training") or {}))
+        return made
 
 
-def model(name: str, *, family: str | None = None) -> Callable[[AnyModel], AnyModel]:
-    """Register a model under a name.
+class Job:
+    """What `fit` was asked to do: what to read, what to begin with, whom to tell."""
 
-    family   whose commands train it, see `FAMILIES`; "": no command trains it; None: that of its base class,
-             which is "words" unless a base class is registered in another family
+    def __init__(
+        self,
+        source: Any,
+        labels: Any = None,
+        *,
+        start: Any = None,
+        frozen: Any = None,
+        checkpoint: Checkpoint | None = None,
+        progress: bool = False,
+        callbacks: Sequence[Callback] = (),
+        reading: Reading | None = None,
+        counting: Counting | None = None,
+        note: Note | None = None,
+        **reads: Any,
+    ) -> None:
+        """Take the arguments of `fit`; `reads`: those of `Reads`."""
+        self.begins, self.progress = Begins(start, frozen, History()), progress
+        self.tells = Tells(callbacks, reading, counting, note, checkpoint)
+        self.reads = Reads(opened(source), labels, **reads)
+        files = labels is None or isinstance(labels, (str, os.PathLike))  # else the source is texts
+        self._named, self._labelled = (names_of(given) if files else None for given in (source, labels))
+
+    def origin(self, data: Any) -> Origin:
+        """Return where the input came from, so that `resume` finds it again."""
+        return Origin(self._named, self.reads.column, fingerprint_of(data), self._labelled)
+
+
+def fingerprint_of(data: Any) -> str:
+    """Return a checksum of what a training learns from: a text or cells, maybe part of a larger value."""
+    return fingerprint(getattr(data, "text", data))
+
+
+def _train(
+    model: Model[L, Any],
+    data: Any,
+    begins: Begins,
+    tells: Tells,
+    origin: Origin,
+    show: Callable[[FitState[L] | None], None],
+    before: FitState[L] | None,
+) -> None:
+    """Run a training; `show` is called with its state, which changes, or with the old one if it fails."""
+
+    def now(progress: Progress | None = None) -> None:
+        if training.learned is not None:
+            show(FitState(training.learned, begins.history, origin, training.chosen))
+
+    def save() -> None:
+        now()
+        assert tells.checkpoint is not None
+        _disk_plan(tells.checkpoint, model.learned).check_checkpoint()
+        folder = checkpoint_of(tells.checkpoint.folder)
+        write(model, folder)
+        tells.say(f"checkpoint: {begins.history.words:,} {model.unit}, in {folder}")
+
+    told = dataclasses.replace(tells, callbacks=[now, *tells.callbacks], save=save)
+    training = model.training(data, begins, told)
+    try:
+        now()
+        if tells.checkpoint is not None and training.learned is not None:
+            tells.say(_disk_plan(tells.checkpoint, training.learned).check())
+        training.train()
+        now()
+    except Diverged:
+        now()
+        raise
+    except BaseException as error:
+        if isinstance(error, UnhotError):
+            error.state = model.fit_state
+        show(before)
+        raise
+    finally:
+        training.close()
+
+
+@contextlib.contextmanager
+def _reopened(
+    model: Model[Any, Any], named: list[str], reads: Reads, begins: Begins, tells: Tells, origin: Origin
+) -> Iterator[Any]:
+    """Open the input of a training that is resumed, and compare it with the one that it began with.
+
+    If the checkpoint names the files, nothing of them is shown before their fingerprint is checked.
     """
-    one_of(f"family of {name}", family or "words", (*FAMILIES,))
+    if not named:
+        with model.prepare(reads, begins, tells) as data:
+            if fingerprint_of(data) != origin.fingerprint:
+                raise DataError(f"this is {OTHER_TEXT}")
+            yield data
+        return
+    listed, held = ", ".join(named), list[str]()
+    tells.say(f"reading {listed}, as the checkpoint says")
+    with contextlib.ExitStack() as stack:
+        try:
+            quiet = dataclasses.replace(tells, note=held.append)
+            data = stack.enter_context(model.prepare(reads, begins, quiet))
+            right = fingerprint_of(data) == origin.fingerprint
+        except DiskFull:  # nothing of the files
+            raise
+        except (DataError, FormatError, ConfigError):
+            right = False
+        if not right:
+            raise DataError(f"{listed}: is {OTHER_TEXT}") from None
+        for line in held:
+            tells.say(line)
+        yield data
 
-    def decorate(kind: AnyModel) -> AnyModel:
-        kind.family = kind.family if family is None else family
-        return registering(MODELS, name, "model")(kind)
 
-    return decorate
+def write(model: Model[Any, Any], folder: Path) -> None:
+    """Write the folder of a model as it is now."""
+    learned, history = model.learned, model.history
+    complete = history.complete
+    assert model.fit_state is not None
+    tensors = learned.tensors(complete=complete)
+    if taken := tensors.keys() & set(COUNTS.values()):
+        raise ConfigError(f"tensor {min(taken)!r}: the vocabulary uses this name; choose another")
+    config = {
+        **model.config(),
+        **getattr(learned, "facts", dict)(),
+        "unhot": __version__,
+        "losses": history.losses,
+    }
+    config[model.unit] = history.words
+    if not complete:
+        config["losses"] = history.losses[: history.position.epoch]
+        config["training"] = {**history.as_json(), **model.fit_state.origin.as_json()}
+    predicted = None if learned.out_vocabulary is learned.in_vocabulary else learned.out_vocabulary
+    save_model(folder, config, learned.in_vocabulary, tensors, predicted)
+
+
+def disk_plan(checkpoint: Checkpoint, words: Vocabulary, model: int, state: int) -> DiskPlan:
+    """Return the disk space for a saved model and its checkpoints, whose tensors have so many bytes."""
+    text = len(words_text(words.words)) + words.counts.nbytes + ROUNDING
+    return DiskPlan(checkpoint.folder, model + text, state + text if checkpoint.repeated else 0)
+
+
+def _disk_plan(checkpoint: Checkpoint, learned: Learned) -> DiskPlan:
+    sizes = (sum(x.nbytes for x in learned.tensors(complete=done).values()) for done in (True, False))
+    return disk_plan(checkpoint, learned.in_vocabulary, *sizes)
 
 
 def shaped_tensor(saved: SavedModel, name: str, shape: tuple[int, ...], kind: Any = None) -> Any:

@@ -5,11 +5,12 @@ a time; states are carried on, and gradients end where a piece begins. See `unho
 `unhot/train/torch_run.py` for the training, `unhot/nn/net_scorer.py` for probabilities.
 """
 
+import contextlib
+import copy
 import dataclasses
-import functools
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -20,11 +21,13 @@ from unhot.errors import ConfigError, DataError, FormatError, extra
 from unhot.lm.language_model import LanguageModel, check_tokenizer
 from unhot.lm.scorer import with_ends
 from unhot.lm.symbols import SKIPPED, STREAM_END, STREAM_SYMBOLS, model_words
-from unhot.models.epoch_model import SMALLEST_LR, EpochModel
+from unhot.models.fields import SMALLEST_LR, EpochFields, TextFields
 from unhot.models.fitting import Begins, Reads, Tells
-from unhot.models.model import Training, model
+from unhot.models.model import Model, model
+from unhot.models.planning import plan_of
 from unhot.models.settings import Range
-from unhot.models.text_model import TextModel
+from unhot.models.state import InEpochs
+from unhot.models.text_model import encoded, fit_text, tokenizer_name
 from unhot.outputs import parse_output
 from unhot.train.memory_plan import check_plan
 from unhot.train.streams import Streams
@@ -37,7 +40,6 @@ from unhot.vocab.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from unhot.nn.language_net import LanguageNet
     from unhot.nn.net_scorer import NetScorer
-    from unhot.train.torch_run import TorchRun
 
 NET, BEST = "net.", "best."
 # of a batch: copies of scores and hidden vectors; numbers of a layer that a step keeps, by its width
@@ -51,12 +53,23 @@ class LearnedNet(NamedTuple):
     in_vocabulary: Vocabulary  # `<unk>` and `</s>` come first
     out_vocabulary: Vocabulary
     net: "LanguageNet"
-    resuming: Callable[[], Mapping[str, Any]]  # returns the tensors that resuming needs beside the parameters
+    # the tensors that resuming needs beside the parameters: optimiser, carried states, and the best net
+    rest: Mapping[str, Any]
+
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        """Return the parameters, and for an incomplete training the rest."""
+        found = {f"{NET}{name}": tensor for name, tensor in self.net.own_state().items()}
+        found |= {} if complete else self.rest
+        return {name: tensor.detach().cpu().numpy() for name, tensor in found.items()}
+
+    def facts(self) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
 
 
 @model("neural", family="language")
 @dataclasses.dataclass(kw_only=True)
-class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
+class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
     """A neural language model: its settings and, after `fit` or `load`, its net."""
 
     # what turns the words so far into a vector: bengio, cnn, gru, lstm, rnn or transformer; give settings
@@ -89,11 +102,12 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
     autocast: bool = False  # compute products in bfloat16
 
     use = "try: unhot lm generate {0}, or unhot lm perplexity {0} TEXT"
-    starts = True
+    starts, own_words = True, False  # the words of the text are counted again: the model has symbols, too
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
+    fit = fit_text
+
+    def check(self) -> None:
+        """Raise a `ConfigError` if settings are wrong."""
         extra("torch", "torch", "a neural language model")
         from unhot.nn.bodies import parse_body
 
@@ -112,27 +126,13 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
         """The default learning rate of the optimiser."""
         return USUAL_LR[self.optimizer]
 
-    @property
-    def complete(self) -> bool:
-        """Whether the training is done: by epochs, by minutes, or because validation got no better."""
-        return self.history.stopped or super().complete
-
-    def config(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """Return the settings as plain data; validation text that is not a file is left out."""
-        settings = super().config()
-        settings["validation"] = self.validation if isinstance(self.validation, str) else None
-        return settings
+        held_out = self.validation if isinstance(self.validation, str) else None
+        return super().settings() | {"tokenizer": tokenizer_name(self.tokenizer), "validation": held_out}
 
-    def encoding(self, reads: Reads) -> dict[str, Any]:
-        """Keep the places of unknown words and empty lines."""
-        skipped = SKIPPED if self.skip_symbols else ()
-        return {**super().encoding(reads), "unknown": True, "empty_lines": True, "skipped": skipped}
-
-    def text_words(self) -> None:
-        """Return nothing: the words of the text are counted again, since the model has symbols, too."""
-
-    def check_begins(self, begins: Begins) -> None:
-        """Raise an error unless device and validation text are there, and the start is word vectors."""
+    def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> contextlib.AbstractContextManager[Any]:
+        """Check device, validation text and start; encode the text, with unknown words and empty lines."""
         from unhot.train.torch_device import open_device
 
         open_device(self.device)
@@ -142,9 +142,11 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
             raise ConfigError("frozen: a neural language model learns all its vectors; leave frozen out")
         if begins.start is not None and not isinstance(_vectors(begins.start), Vectors):
             raise ConfigError(f"start={begins.start!r:.80}: must be Vectors, or a model that has vectors")
+        skipped = SKIPPED if self.skip_symbols else ()
+        return encoded(self, reads, tells, unknown=True, empty_lines=True, skipped=skipped)
 
-    def begin(self, data: Corpus, begins: Begins, tells: Tells) -> Training:
-        """Make the net, and a training of it."""
+    def training(self, data: Corpus, begins: Begins, tells: Tells) -> InEpochs[LearnedNet]:
+        """Return a training of a net: of a new one, or of a copy of the one that was interrupted."""
         from unhot.train.torch_device import join_group, open_device
         from unhot.train.torch_run import Descent, TorchRun
 
@@ -152,32 +154,38 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
         tokens = _tokens(data, ids)
         counts = np.bincount(tokens[1:], minlength=len(words))
         vocabulary = Vocabulary(words, np.maximum(counts, 1))  # `<unk>` may be missing in the text
-        device = open_device(self.device)
-        saved = self.learned.resuming() if begins.resumed else {}
-        net = self.learned.net if begins.resumed else self.new_net(vocabulary)
+        device, old = open_device(self.device), begins.learned
+        net = self.new_net(vocabulary) if old is None else copy.deepcopy(old.net)
         if begins.start is not None:
-            self._start_from(net, begins.start, vocabulary)
-        memory = self._memory(net, tokens)
+            _start_from(net, begins.start, vocabulary)
+        memory = self._memory(net, vocabulary, tokens)
         check_plan(memory, len(words), self.dim)
         net.to(device)
-        plan = self.plan(begins, tells, memory, vocabulary=len(words), tokens=tokens.size - 1)
-        source = Streams(tokens, self.batch, self.steps, self.seed, *join_group(device))
-        how = Descent(
-            optimizer=self.optimizer,
-            weight_decay=self.weight_decay,
-            warmup=self.warmup,
-            clip=self.clip,
-            autocast=self.autocast,
-            threads=self.threads,
+        learned, rest = LearnedNet(vocabulary, vocabulary, net, {}), {} if old is None else old.rest
+        plan = plan_of(
+            self,
+            begins,
+            tells,
+            memory,
+            lr=self.lr or self.usual_lr,
+            usual_lr=self.usual_lr,
+            minutes=self.minutes,
+            validation=self._held_out(learned, _under(rest, BEST)),
+            vocabulary=len(words),
+            tokens=tokens.size - 1,
         )
-        if self.validation is not None:
-            validation = Validation(self._measure, self.patience, net.state_dict(), _under(saved, BEST))
-            plan = dataclasses.replace(plan, validation=validation)
-        run = TorchRun(net, source, how, dataclasses.replace(plan, minutes=self.minutes), device)
-        if begins.resumed:
-            run.resume({name: tensor for name, tensor in saved.items() if not name.startswith(BEST)})
-        self.keep(LearnedNet(vocabulary, vocabulary, net, functools.partial(_resuming, run)))
-        return run
+        names = ("optimizer", "weight_decay", "warmup", "clip", "autocast", "threads")
+        how = Descent(**{name: getattr(self, name) for name in names})
+        source = Streams(tokens, self.batch, self.steps, self.seed, *join_group(device))
+        run = TorchRun(net, source, how, plan, device)
+        if old is not None:
+            run.resume({name: tensor for name, tensor in rest.items() if not name.startswith(BEST)})
+
+        def now() -> LearnedNet:
+            best = {f"{BEST}{name}": tensor for name, tensor in run.best.items()}
+            return learned._replace(rest={**run.tensors(), **best})
+
+        return InEpochs(run, now, finish=lambda _: learned)
 
     def new_net(self, vocabulary: Vocabulary) -> "LanguageNet":
         """Return a net for these words, with its first parameters."""
@@ -195,40 +203,30 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
                 sparse=self.optimizer != "adamw" and not self.weight_decay and "WORLD_SIZE" not in os.environ,
             )
 
-    def _start_from(self, net: "LanguageNet", start: Any, vocabulary: Vocabulary) -> None:
-        """Begin the embeddings of known words with given vectors."""
-        vectors = _vectors(start)
-        if vectors.vector_size != self.dim:
-            raise DataError(f"start: its vectors have {vectors.vector_size} numbers, but dim={self.dim}")
-        known = [(i, word) for i, word in enumerate(vocabulary.words) if word in vectors]
-        net.set_embeddings([i for i, _ in known], np.array([vectors[word] for _, word in known], np.float32))
-
-    def _memory(self, net: "LanguageNet", tokens: Ids) -> dict[str, int]:
+    def _memory(self, net: "LanguageNet", words: Vocabulary, tokens: Ids) -> dict[str, int]:
         """Return the memory that training needs, by purpose."""
         size = sum(tensor.nbytes for tensor in net.state_dict().values())
         copies = {"adamw": 2, "adagrad": 1, "sgd": 0}[self.optimizer]
         plan = {"parameters": size, "gradients": size, "optimiser": copies * size}
         plan["last good state"] = (1 + copies) * size + (size if self.validation is not None else 0)
-        columns = parse_output(self.output).batch_columns(net.head.counts.numpy(), self.batch * self.steps)
+        columns = parse_output(self.output).batch_columns(words.counts, self.batch * self.steps)
         numbers = columns + AROUND * net.body.layers * net.body.width
         plan["a batch"] = 4 * COPIES * self.batch * self.steps * numbers
         return plan | {"text": 2 * tokens.nbytes}
 
-    def _measure(self) -> tuple[float, str]:
-        """Return the loss of the validation text, and its perplexity in words."""
-        self.forget()
-        held_out = Path(self.validation) if isinstance(self.validation, str) else self.validation
-        found = self.perplexity(held_out)
-        return math.log(found.perplexity), f"perplexity {found.perplexity:,.2f}"
+    def _held_out(self, learned: LearnedNet, best: Mapping[str, Any]) -> Validation | None:
+        """Return how the validation text is measured; `best`: the best net of an interrupted training."""
+        if self.validation is None:
+            return None
+        source = Path(self.validation) if isinstance(self.validation, str) else self.validation
 
-    def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """Return the parameters; for an incomplete training also the optimiser, states, and the best net."""
-        found = {f"{NET}{name}": tensor for name, tensor in self.learned.net.own_state().items()}
-        if not complete:
-            found |= self.learned.resuming()
-        return {name: tensor.detach().cpu().numpy() for name, tensor in found.items()}
+        def measure() -> tuple[float, str]:
+            found = self.make_answers(learned).perplexity(source).perplexity
+            return math.log(found), f"perplexity {found:,.2f}"
 
-    def take(self, saved: SavedModel) -> None:
+        return Validation(measure, self.patience, learned.net.state_dict(), best)
+
+    def restore(self, saved: SavedModel) -> LearnedNet:
         """Make the net, and give it the parameters of a saved model."""
         from unhot.nn.language_net import as_tensors, shapes_only
 
@@ -242,27 +240,14 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
         net, tensors = self.new_net(saved.vocabulary), as_tensors(saved.tensors)
         net.set_state(_under(tensors, NET))
         rest = {name: one for name, one in tensors.items() if not name.startswith(NET)}
-        self.keep(LearnedNet(saved.vocabulary, saved.vocabulary, net, functools.partial(dict, rest)))
+        return LearnedNet(saved.vocabulary, saved.vocabulary, net, rest)
 
-    def forget(self) -> None:
-        """Drop what was made from the old state."""
-        self.__dict__.pop("scorer", None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled and copied: of an incomplete training also the tensors to resume it."""
-        state = super().__getstate__()
-        if self._learned is not None:
-            rest = {} if self.complete else self._learned.resuming()
-            state["_learned"] = self._learned._replace(resuming=functools.partial(dict, rest))
-        return state
-
-    @functools.cached_property
-    def scorer(self) -> "NetScorer":  # type: ignore[override]
-        """What answers questions."""
+    def make_answers(self, learned: LearnedNet) -> "NetScorer":
+        """Return what asks the net."""
         from unhot.nn.net_scorer import NetScorer
 
         check_tokenizer(self.tokenizer)
-        return NetScorer(self.learned.in_vocabulary.words, self.learned.net, tokenizer=self.tokenizer)
+        return NetScorer(learned.in_vocabulary.words, learned.net, tokenizer=self.tokenizer)
 
 
 def _vectors(start: Any) -> Any:
@@ -270,16 +255,20 @@ def _vectors(start: Any) -> Any:
     return start if isinstance(start, Vectors) else getattr(start, "vectors", start)
 
 
+def _start_from(net: "LanguageNet", start: Any, vocabulary: Vocabulary) -> None:
+    """Begin the embeddings of known words with given vectors."""
+    vectors, dim = _vectors(start), net.body.embedding.embedding_dim
+    if vectors.vector_size != dim:
+        raise DataError(f"start: its vectors have {vectors.vector_size} numbers, but dim={dim}")
+    known = [(i, word) for i, word in enumerate(vocabulary.words) if word in vectors]
+    net.set_embeddings([i for i, _ in known], np.array([vectors[word] for _, word in known], np.float32))
+
+
 def _tokens(corpus: Corpus, ids: Ids) -> Ids:
     """Return the whole text as ids, with an end before it and behind each line."""
     parts = [np.full(1, STREAM_END, np.int32)]
     parts += [with_ends(ids[shard.ids + 1], shard.starts, STREAM_END) for shard in corpus.shards]
     return np.concatenate(parts)
-
-
-def _resuming(run: "TorchRun") -> dict[str, Any]:
-    """Return what resuming needs beside the parameters: those of the training, and of the best net."""
-    return {**run.tensors(), **{f"{BEST}{name}": tensor for name, tensor in run.best.items()}}
 
 
 def _under(tensors: Mapping[str, Any], prefix: str) -> dict[str, Any]:

@@ -4,12 +4,13 @@ The text is encoded with unknown words and empty lines in their places. Its n-gr
 turns the counts into probabilities, and these are laid out to be asked; see `unhot/ngrams/`.
 """
 
+import contextlib
 import dataclasses
 import functools
 import math
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -21,14 +22,15 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.leftovers import scratch_folder
 from unhot.lm.language_model import LanguageModel, check_tokenizer
 from unhot.lm.symbols import SKIPPED
-from unhot.models.fitting import Begins, Reads, Tells
-from unhot.models.model import model
+from unhot.models.fields import TextFields
+from unhot.models.fitting import Begins, Reads, Tells, nobody
+from unhot.models.model import Model, model
 from unhot.models.settings import Range
-from unhot.models.text_model import TextModel
+from unhot.models.state import AtOnce, FitState
+from unhot.models.text_model import check_scratch, encoded, fit_text, tokenizer_name
 from unhot.ngrams.arpa import read_arpa, write_arpa
 from unhot.ngrams.asking import Trie
 from unhot.ngrams.counting import (
-    ALL_LINES,
     HIGHEST_ORDER,
     LineChoice,
     checked_budget,
@@ -45,7 +47,8 @@ from unhot.ngrams.symbols import SYMBOLS, keys_of
 from unhot.ngrams.trie_scorer import TrieScorer
 from unhot.sizes import FULL
 from unhot.tables.annotate import opened_result
-from unhot.types import Doubles
+from unhot.train.history import History
+from unhot.types import Doubles, Ids
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -57,10 +60,18 @@ class LearnedNgrams(NamedTuple):
     out_vocabulary: Vocabulary
     packed: PackedNgrams
 
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        """Return the two arrays of the layout, as bytes."""
+        return {"nodes": self.packed.nodes.view(np.uint8), "top": self.packed.top.view(np.uint8)}
+
+    def facts(self) -> dict[str, Any]:
+        """Return how many n-grams there are, and how wide the fields of the layout are."""
+        return {"ngrams": self.packed.ngrams, "places": self.packed.layout.places}
+
 
 @model("ngram", family="language")
 @dataclasses.dataclass(kw_only=True)
-class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
+class NGramModel(LanguageModel, TextFields, Model[LearnedNgrams, Any]):
     """An n-gram language model: its settings and, after `fit` or `load`, its probabilities."""
 
     use = "try: unhot lm generate {0}, or unhot lm perplexity {0} TEXT"
@@ -83,9 +94,10 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
     compact: bool = False  # keep the model in fewer bytes; it is then asked two to three times as slowly
     double: bool = False  # keep probabilities as 64-bit numbers
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
+    fit = fit_text
+
+    def check(self) -> None:
+        """Raise a `ConfigError` if settings are wrong or contradict each other."""
         self.smoothing = parse_smoothing(self.smoothing).spec()
         checked_budget(self.memory)
         self.prune = ",".join(map(str, _parsed(self.prune, self.order))) or None
@@ -94,27 +106,32 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
                 "compact with double: compact models have 32-bit numbers; leave one of them out"
             )
 
-    def encoding(self, reads: Reads) -> dict[str, Any]:
-        """Keep the places of unknown words and empty lines."""
-        skipped = SKIPPED if self.skip_symbols else ()
-        return {**super().encoding(reads), "unknown": True, "empty_lines": True, "skipped": skipped}
+    def settings(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        return super().settings() | {"tokenizer": tokenizer_name(self.tokenizer)}
 
-    def begin(self, data: Corpus, begins: Begins, tells: Tells) -> "NgramTraining":
+    def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> contextlib.AbstractContextManager[Any]:
+        """Encode the text, with the places of unknown words and empty lines."""
+        check_scratch(self, begins)
+        skipped = SKIPPED if self.skip_symbols else ()
+        return encoded(self, reads, tells, unknown=True, empty_lines=True, skipped=skipped)
+
+    def training(self, data: Corpus, begins: Begins, tells: Tells) -> AtOnce[LearnedNgrams]:
         """Return a training that counts the text when it runs."""
-        return NgramTraining(self, data, tells)
+        return AtOnce(functools.partial(learn, self, data, tells), begins.history, data.words)
 
     def warm_up(self) -> None:
         """Compile the kernels by learning from two words."""
         tiny = dataclasses.replace(self, memory="1MB", threads=1, tokenizer="whitespace")
         with encode(iter(["a b", "a b"]), min_count=1, empty_lines=True, unknown=True) as corpus:
-            NgramTraining(tiny, corpus, Tells(note=lambda line: None)).train()
+            learn(tiny, corpus, Tells(note=nobody))
 
-    def lay_out(self, words: Vocabulary, levels: Iterable[Level], most: int) -> None:
-        """Take levels as the learned state; `most`: they have at most so many n-grams."""
+    def lay_out(self, words: Vocabulary, levels: Iterable[Level], most: int) -> LearnedNgrams:
+        """Return levels in the layout of the model; `most`: they have at most so many n-grams."""
         layout = choose_layout(most, keys_of(len(words)).bits, compact=self.compact, double=self.double)
         with scratch_folder() as directory:  # the files are mapped, so they stay while they are used
             try:
-                packed = pack(levels, layout, directory, self.threads)
+                return LearnedNgrams(words, words, pack(levels, layout, directory, self.threads))
             except OSError as error:
                 if error.errno not in FULL:
                     raise
@@ -122,27 +139,16 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
                     f"{directory.parent}: disk full: there is no room for a model of {most:,} n-grams; make "
                     "room, or set TMPDIR to another place"
                 ) from error
-        self.keep(LearnedNgrams(words, words, packed))
 
     def laid_out(self, *, compact: bool) -> "NGramModel":
         """Return the same model in the quick or in the compact layout."""
         if compact == self.compact:
             return self
-        other = dataclasses.replace(self, compact=compact)
-        packed = self.learned.packed
-        other.lay_out(self.learned.in_vocabulary, packed.levels(), sum(packed.ngrams))
+        other, (words, _, packed) = dataclasses.replace(self, compact=compact), self.learned
+        other.fit_state = FitState(other.lay_out(words, packed.levels(), sum(packed.ngrams)), History())
         return other
 
-    def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """Return the two arrays of the layout, as bytes."""
-        packed = self.learned.packed
-        return {"nodes": packed.nodes.view(np.uint8), "top": packed.top.view(np.uint8)}
-
-    def facts(self) -> dict[str, Any]:
-        """Return how many n-grams there are, and how wide the fields of the layout are."""
-        return {"ngrams": self.learned.packed.ngrams, "places": self.learned.packed.layout.places}
-
-    def take(self, saved: SavedModel) -> None:
+    def restore(self, saved: SavedModel) -> LearnedNgrams:
         """Map the arrays of a saved model."""
         words, places = saved.vocabulary, saved.config.get("places")
         ngrams = saved.config.get("ngrams")
@@ -154,19 +160,12 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
                 f"tokenizer={self.tokenizer!r:.80}, first words {words.words[:3]}: the file is damaged"
             )
         layout = Layout(self.compact, keys_of(len(words)).bits, int(places or 0), self.double)
-        self.keep(
-            LearnedNgrams(words, words, PackedNgrams.of_bytes(layout, ngrams, len(words), saved.tensors))
-        )
+        return LearnedNgrams(words, words, PackedNgrams.of_bytes(layout, ngrams, len(words), saved.tensors))
 
-    def forget(self) -> None:
-        """Drop what was made from the old state."""
-        self.__dict__.pop("scorer", None)
-
-    @functools.cached_property
-    def scorer(self) -> TrieScorer:  # type: ignore[override]
-        """What answers questions."""
+    def make_answers(self, learned: LearnedNgrams) -> TrieScorer:
+        """Return what asks the layout."""
         check_tokenizer(self.tokenizer)
-        packed, words = self.learned.packed, self.learned.in_vocabulary.words
+        packed, words = learned.packed, learned.in_vocabulary.words
         how, layout = parse_smoothing(self.smoothing), packed.layout
         most = [layout.most(packed.nodes, top=False), layout.most(packed.top, top=True) + 1]
         trie = Trie(
@@ -187,7 +186,7 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
         found = read_arpa(Path(path))
         made = cls(order=len(found.levels), smoothing="given", **settings)
         words = Vocabulary(found.words, np.zeros(len(found.words), np.int64))
-        made.lay_out(words, found.levels, sum(found.counts))
+        made.fit_state = FitState(made.lay_out(words, found.levels, sum(found.counts)), History())
         return made
 
     def save_arpa(self, path: str | os.PathLike[str]) -> None:
@@ -215,65 +214,41 @@ def _parsed(prune: Any, order: int) -> list[int]:
     return check_prune(given, order) if any(given) else []
 
 
-class NgramTraining:
-    """Counts the n-grams of a text, smooths the counts, and lays out the probabilities."""
+def learn(model: NGramModel, corpus: Corpus, tells: Tells) -> LearnedNgrams:
+    """Count the n-grams of a text, smooth the counts, and lay out the probabilities."""
+    told = {"memory": model.memory, "threads": model.threads, "on_section": tells.counting}
+    count = functools.partial(count_ngrams, corpus, model.order, **told)
+    how = parse_smoothing(model.smoothing)
+    weights = _weights(count, held_tokens(corpus, how.step), how.step, tells) if how.step else []
+    began = time.perf_counter()
+    with count() as counts:
+        sizes = [counts.level(order).counts.size for order in range(1, counts.order + 1)]
+        seconds = time.perf_counter() - began
+        tells.say(f"counted {sum(sizes):,} n-grams, {sum(sizes) / seconds:,.0f} n-grams/s")
+        prune = _parsed(model.prune, model.order)
+        estimation = Estimation(how, prune, weights, model.double, model.threads)
+        words = Vocabulary(counts.words, counts.level(1).counts)
+        return model.lay_out(words, estimate(counts, estimation, _on_order(tells), tells.say), sum(sizes))
 
-    def __init__(self, owner: NGramModel, corpus: Corpus, tells: Tells) -> None:
-        """Take the model that learns."""
-        self.owner, self.corpus = owner, corpus
-        self.tells = tells
 
-    def train(self) -> None:
-        """Learn the model; Ctrl-C leaves nothing."""
-        owner, how = self.owner, parse_smoothing(self.owner.smoothing)
-        weights = self._weights(how.step) if how.step else []
-        began = time.perf_counter()
-        with self._count() as counts:
-            sizes = [counts.level(order).counts.size for order in range(1, counts.order + 1)]
-            seconds = time.perf_counter() - began
-            self.tells.say(f"counted {sum(sizes):,} n-grams, {sum(sizes) / seconds:,.0f} n-grams/s")
-            estimation = Estimation(
-                how, _parsed(owner.prune, owner.order), weights, owner.double, owner.threads
-            )
-            words = Vocabulary(counts.words, counts.level(1).counts)
-            levels = estimate(counts, estimation, self._on_order(), self.tells.say)
-            owner.lay_out(words, levels, sum(sizes))
-        owner.history.words = self.corpus.words
+def _weights(count: Callable[..., NgramCounts], held: Ids, step: int, tells: Tells) -> list[Doubles]:
+    """Learn the weights of Jelinek-Mercer on each `step`-th line, from the counts of the others."""
+    if not held.size:
+        tells.say(f"the text has fewer than {step} lines, so no weights are learned: all are 0.5")
+    with count(lines=LineChoice(step)) as counts:
+        return learned_weights(counts, held, len(counts.words) - 1)
 
-    def close(self) -> None:
-        """Do nothing: all temporary files are gone."""
 
-    def _count(self, lines: LineChoice = ALL_LINES) -> NgramCounts:
-        owner, tell = self.owner, self.tells.counting
-        return count_ngrams(
-            self.corpus,
-            owner.order,
-            memory=owner.memory,
-            threads=owner.threads,
-            lines=lines,
-            on_section=tell,
-        )
+def _on_order(tells: Tells) -> Any:
+    """Return a function that shows the progress of each order."""
+    began = time.perf_counter()
 
-    def _weights(self, step: int) -> list[Doubles]:
-        """Learn the weights of Jelinek-Mercer on each `step`-th line, from the counts of the others."""
-        held = held_tokens(self.corpus, step)
-        if not held.size:
-            self.tells.say(f"the text has fewer than {step} lines, so no weights are learned: all are 0.5")
-        with self._count(LineChoice(step)) as counts:
-            return learned_weights(counts, held, len(counts.words) - 1)
+    def on_order(order: int, done: int, total: int) -> None:
+        nonlocal began
+        if tells.counting is not None:
+            tells.counting(done, total)
+        if done == total:
+            seconds, began = time.perf_counter() - began, time.perf_counter()
+            tells.say(f"order {order}: {total:,} n-grams, {total / max(seconds, 1e-9):,.0f} n-grams/s")
 
-    def _on_order(self) -> Any:
-        """Return a function that shows the progress of each order."""
-        began = time.perf_counter()
-
-        def on_order(order: int, done: int, total: int) -> None:
-            nonlocal began
-            if self.tells.counting is not None:
-                self.tells.counting(done, total)
-            if done == total:
-                seconds, began = time.perf_counter() - began, time.perf_counter()
-                self.tells.say(
-                    f"order {order}: {total:,} n-grams, {total / max(seconds, 1e-9):,.0f} n-grams/s"
-                )
-
-        return on_order
+    return on_order

@@ -4,7 +4,10 @@ popularity           score_j = events of item j
 recent-popularity    score_j = events of item j among the last n days, or among the last n events
 """
 
+import contextlib
 import dataclasses
+import functools
+from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -12,12 +15,14 @@ import numpy as np
 from unhot.errors import ConfigError, FormatError
 from unhot.items.histories import Histories
 from unhot.items.ranking import mean_ndcg
+from unhot.items.recommender import Recommender
 from unhot.logs.log import Log
-from unhot.logs.splitting import Split
-from unhot.models.counted_model import CountedModel, LearnedItems
-from unhot.models.fitting import Tells
+from unhot.models.fitting import Begins, Tells
+from unhot.models.log_data import LogData
 from unhot.models.model import model
+from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
+from unhot.models.state import Training
 from unhot.types import Floats
 
 DAY = 86_400.0
@@ -33,30 +38,35 @@ class EventCounts(NamedTuple):
     events: Floats
 
 
+def counts_from(self: Any, tensors: Mapping[str, Any], items: int) -> EventCounts:
+    """Check the counts of a saved model."""
+    found = tensors.get("events")
+    if found is None or found.shape != (items,) or found.dtype != np.float32:
+        raise FormatError(f"a {self.name} model without a number for each item: it is damaged")
+    return EventCounts(found)
+
+
+def score_all(self: Any, counted: EventCounts, histories: Histories) -> Floats:
+    """Return the counts for each history."""
+    return np.tile(counted.events, (len(histories), 1))
+
+
 @model("popularity", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class Popularity(CountedModel):
+class Popularity(RecommenderModel):
     """Recommend the items with the most events to everybody."""
+
+    counted_from = counts_from
+    score = score_all
 
     def count(self, log: Log, tells: Tells) -> EventCounts:
         """Count the events of each item."""
         return EventCounts(log.items.counts.astype(np.float32))
 
-    def counted_from(self, tensors: dict[str, Any], items: int) -> EventCounts:
-        """Check the counts of a saved model."""
-        found = tensors.get("events")
-        if found is None or found.shape != (items,) or found.dtype != np.float32:
-            raise FormatError(f"a {self.name} model without a number for each item: it is damaged")
-        return EventCounts(found)
-
-    def scores(self, histories: Histories) -> Floats:
-        """Return the counts for each history."""
-        return np.tile(self.counted.events, (len(histories), 1))
-
 
 @model("recent-popularity", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class RecentPopularity(Popularity):
+class RecentPopularity(RecommenderModel):
     """Recommend the items with the most events of late to everybody."""
 
     # count the events of so many days before the last one; by default the number is chosen on validation
@@ -64,10 +74,12 @@ class RecentPopularity(Popularity):
     # instead of days, count so many of the last events
     events: Annotated[int | None, Range(1)] = None
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
-        self._chosen: str | None = None  # the setting that was chosen on validation
+    counted_from = counts_from
+    score = score_all
+
+    def check(self) -> None:
+        """Raise a `ConfigError` if settings contradict each other."""
+        super().check()
         if self.days is not None and self.events is not None:
             raise ConfigError("days with events: give one of them")
 
@@ -82,27 +94,33 @@ class RecentPopularity(Popularity):
         counts = np.bincount(log.ids_of_lines[late], minlength=len(log.items))
         return EventCounts(counts.astype(np.float32))
 
-    def before_learning(self, split: Split, tells: Tells) -> None:
-        """Choose the number of days or events, unless it is given."""
-        if self._chosen is not None:  # for another log
-            setattr(self, self._chosen, None)
+    def training(self, data: LogData, begins: Begins, tells: Tells) -> Training[Any]:
+        """Return a training that counts; choose the number of days or events first, unless it is given."""
         if self.days is not None or self.events is not None:
-            return
+            return super().training(data, begins, tells)
+        chosen = self.choose(data, tells)
+        training = dataclasses.replace(self, **chosen).training(data, begins, tells)
+        return dataclasses.replace(training, chosen=chosen)  # type: ignore[type-var]
+
+    def choose(self, data: LogData, tells: Tells) -> dict[str, Any]:
+        """Return the days or events that are best on validation; without validation the usual number."""
+        split, cut = data.split, self.split != "none"
         setting = "days" if split.log.times.size else "events"
-        log = split.log.part(split.train) if self.split != "none" else split.log
-        choices = DAYS if setting == "days" else [max(1, int(share * log.words)) for share in SHARES]
         cases = split.cases("validation").sample(CASES)
-        if not cases.ends.size:
-            best: float = USUAL_DAYS if setting == "days" else max(1, int(USUAL_SHARE * log.words))
-        else:
-            found = {}
+        with split.log.part(split.train) if cut else contextlib.nullcontext(split.log) as log:
+            shares = SHARES if cases.ends.size else (USUAL_SHARE,)
+            choices: list[Any] = [max(1, int(share * log.words)) for share in shares]
+            if setting == "days":
+                choices = [*DAYS] if cases.ends.size else [USUAL_DAYS]
+            if not cases.ends.size:
+                tells.say(f"{setting}={choices[0]:g}")
+                return {setting: choices[0]}
+            seen, found = self.leaves_out_seen(data.record), dict[float, float]()
             for choice in choices:
-                trial = RecentPopularity(**{setting: choice})  # type: ignore[arg-type]
-                trial.keep(LearnedItems(log.items, log.items, trial.count(log, tells)))
-                found[choice] = mean_ndcg(trial, cases, exclude_seen=self.leaves_out_seen)
-            best = max(found, key=found.__getitem__)
-        setattr(self, setting, best)
-        self._chosen = setting
-        tells.say(f"{setting}={best:g}: chosen on validation" if cases.ends.size else f"{setting}={best:g}")
-        if log is not split.log:
-            log.close()
+                counted = dataclasses.replace(self, **{setting: choice}).count(log, tells)
+                score = functools.partial(self.score, counted)
+                answers = Recommender(log.items, data.record, score, leaves_out_seen=seen)
+                found[choice] = mean_ndcg(answers, cases, exclude_seen=seen)
+        best = max(found, key=found.__getitem__)
+        tells.say(f"{setting}={best:g}: chosen on validation")
+        return {setting: best}

@@ -4,6 +4,7 @@ The formula is in `unhot/items/session_neighbours.py`. The model holds the sessi
 """
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,16 +15,17 @@ from unhot.items.item_rows import ItemRows
 from unhot.items.session_neighbours import SessionSets, session_sets
 from unhot.logs.log import Log
 from unhot.logs.merging import first_places
-from unhot.models.counted_model import CountedModel
+from unhot.models.fields import HistoryFields
 from unhot.models.fitting import Tells
 from unhot.models.model import model
+from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
 from unhot.types import Floats
 
 
 @model("session-knn", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class SessionKNN(CountedModel):
+class SessionKNN(HistoryFields, RecommenderModel):
     """Recommend what the sessions had that share most with a history."""
 
     last: Annotated[int, Range(0)] = 20  # ask with so many of the last items of a history; 0: with all
@@ -36,11 +38,7 @@ class SessionKNN(CountedModel):
         kept = first_places(ids, starts)
         return session_sets(ids[kept], np.searchsorted(kept, starts), len(log.items))
 
-    def learned_tensors(self, *, complete: bool) -> dict[str, Any]:
-        """Return the sessions; the other list follows from them."""
-        return {"starts": self.counted.starts, "columns": self.counted.items}
-
-    def counted_from(self, tensors: dict[str, Any], items: int) -> SessionSets:
+    def counted_from(self, tensors: Mapping[str, Any], items: int) -> SessionSets:
         """Check the sessions of a saved model."""
         starts, ids = tensors.get("starts"), tensors.get("columns")
         if starts is None or ids is None or starts.ndim != 1 or starts.size < 2:
@@ -51,11 +49,6 @@ class SessionKNN(CountedModel):
         )
         return session_sets(rows.columns, rows.starts, items)
 
-    def facts(self) -> dict[str, Any]:
-        """Return also how many sessions the model holds."""
-        return {**super().facts(), "sessions": self.counted.starts.size - 1}
-
-    def scores(self, histories: Histories) -> Floats:
+    def score(self, counted: SessionSets, histories: Histories) -> Floats:
         """Return the scores of all items for each history."""
-        sets: SessionSets = self.counted
-        return sets.scores(newest(histories, self.last, self.decay), self.neighbours)
+        return counted.scores(newest(histories, self.last, self.decay), self.neighbours)

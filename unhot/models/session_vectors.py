@@ -13,34 +13,47 @@ Reference: Grbovic and Cheng, Real-time personalization using embeddings for sea
 
 import dataclasses
 import functools
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
 
-from unhot.corpus.cells import Cells
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.given_ids import flat
 from unhot.corpus.indexed_folder import read_only
 from unhot.errors import ConfigError, DataError, whole
 from unhot.items.recommender import Recommendation
-from unhot.kernels.bags import Bags
 from unhot.largest import largest
 from unhot.logs.gathering import BOOKED, REJECTED
 from unhot.logs.log import Log
+from unhot.models.engine import WindowTask
+from unhot.models.fields import ItemFields, MarkFields
 from unhot.models.fitting import Begins, Tells, nobody
-from unhot.models.item_vectors import ItemVectors
+from unhot.models.item_answers import ItemAnswers
+from unhot.models.item_vectors import item_training, predict_item, prepare_items, restore_items
+from unhot.models.learned_items import LearnedItems
+from unhot.models.learned_words import LearnedWords
+from unhot.models.log_data import LogData
 from unhot.models.model import model
+from unhot.models.recommender_model import RecommenderModel
 from unhot.models.session_feeders import BookedFeeder, SessionFeeder, Sessions
 from unhot.models.settings import Range
-from unhot.models.type_vectors import USER, LearnedTypes, TypeLog, item_values, type_log, types_from
+from unhot.models.state import InEpochs
+from unhot.models.type_vectors import USER, LearnedTypes, TypeLog, item_values, type_log
+from unhot.models.windows import (
+    WindowData,
+    check_windows,
+    warm_up_windows,
+    window_task,
+    window_training,
+)
 from unhot.models.wiring import Wiring
 from unhot.noise.alias import alias_rows
-from unhot.outputs import OutputLayer
-from unhot.train.epoch_run import EpochRun
+from unhot.outputs import OutputLayer, parse_output
+from unhot.train.history import History
 from unhot.types import Ids, Starts
-from unhot.vectors.formats.directory import SavedModel
+from unhot.vectors.store import Vectors
 
+LR = 0.025  # the default learning rate
 NONE: Ids = np.zeros(0, np.int32)
 NO_STARTS: Starts = np.zeros(1, np.int64)
 NO_SESSIONS = Sessions(  # to compile with
@@ -57,157 +70,161 @@ NO_SESSIONS = Sessions(  # to compile with
 
 @model("session", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class SessionVectors(ItemVectors):
+class SessionVectors(ItemFields, MarkFields, RecommenderModel):
     """Item vectors from sessions, bookings, markets and rejections."""
 
     window: Annotated[int, Range(1, 10_000)] = 5  # items on each side of the centre item
     market_k: Annotated[int, Range(1, 4096)] = 5  # draws from the market for each target
     output: str | OutputLayer = "negative:k=5,power=0.25"  # output layer
 
-    default_lr = 0.025
+    starts = True
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        self._sessions: Sessions | None = None  # of the log; None: it is not known yet
-        self.types: LearnedTypes | None = None
-        super().__post_init__()
+    predict_word = predict_item
+    prepare = prepare_items
+    restore = restore_items
+    warm_up = warm_up_windows
+
+    def check(self) -> None:
+        """Raise a `ConfigError` if settings contradict each other; find the output layer."""
+        super().check()
+        self.layer = parse_output(self.output)
+        if (self.market or self.rejected) and self.layer.name != "negative":
+            raise ConfigError(
+                f"output={self.layer.name}: market and rejected add noise words to those of output=negative; "
+                "use that, or leave market and rejected out"
+            )
+        check_windows(self)
         if (self.item_type is None) != (self.user_type is None) or (self.item_type and not self.booked):
             raise ConfigError(
                 "item_type, user_type: name both, and booked, since types are learned from bookings; or none"
             )
 
-    @property
-    def predicts(self) -> str:
-        """What is predicted: the items around the centre."""
-        return "contexts"
-
-    @property
-    def has_negatives(self) -> bool:
-        """Whether there are negatives beside those of the output layer."""
-        return self.market is not None or self.rejected is not None
-
-    def check_engine(self) -> None:
-        """Raise a `ConfigError` if the settings contradict each other."""
-        if self.has_negatives and self.layer.name != "negative":
-            raise ConfigError(
-                f"output={self.layer.name}: market and rejected add noise words to those of output=negative; "
-                "use that, or leave market and rejected out"
-            )
-        super().check_engine()
-
-    def wiring(self, bags: Bags | None = None) -> Wiring:
-        """Return the wiring: the centre predicts the items around it, and the booked item."""
-        sessions, most = self._sessions or NO_SESSIONS, 2 * self.window + 1
-        kind = SessionFeeder if self.has_negatives else BookedFeeder
+    def task(self, sessions: Sessions = NO_SESSIONS) -> WindowTask:
+        """Return the settings that engines need: the centre predicts its neighbors and the booked item."""
+        most, negatives = 2 * self.window + 1, self.market is not None or self.rejected is not None
         given = sessions.k * most + int(np.diff(sessions.rejected_starts).max(initial=0))
-        feeder = functools.partial(kind, sessions=sessions)
-        return Wiring(feeder, None, targets=most, rounds=most, given=given, listed=most)
+        feeder = functools.partial(SessionFeeder if negatives else BookedFeeder, sessions=sessions)
+        return window_task(self, Wiring(feeder, None, targets=most, rounds=most, given=given, listed=most))
 
-    def begin(self, data: Any, begins: Begins, tells: Tells) -> EpochRun[Any]:
-        """Make the engine and its run; the vectors of types are learned first."""
-        self._sessions = self.sessions_of(data)
-        if self.item_type is not None and not (begins.resumed and self.types is not None):
-            self.types = self._learn_types(data, tells)
-        return super().begin(data, begins, tells)
+    def training(self, data: LogData, begins: Begins, tells: Tells) -> InEpochs[LearnedItems]:
+        """Return a training; the vectors of types are learned first."""
+        sessions, types = sessions_of(self, data.text), None
+        if self.item_type is not None:
+            types = None if begins.learned is None else begins.learned.types
+            types = types or learn_types(self, data.text, tells)
+        windows, task = WindowData(text=data.text, beside=line_numbers(data.text)), self.task(sessions)
+        return item_training(self, task, data, windows, begins, tells, usual_lr=LR, types=types)
 
-    def sessions_of(self, log: Log) -> Sessions:
-        """Return what the log knows of its lines and markets, as far as columns are named."""
-        if not log.marks.size and (self.booked is not None or self.rejected is not None):
-            raise DataError("booked, rejected: the log was read without these columns; read it with them")
-        ids, sizes = np.asarray(log.ids_of_lines), np.diff(log.starts)
-        line_of, marks = np.repeat(np.arange(sizes.size), sizes), log.marks
-        booked = np.full(sizes.size, -1, np.int32)
-        if self.booked is not None:
-            places = np.flatnonzero(marks & BOOKED)
-            booked[line_of[places]] = ids[places]  # of several, the last one stays
-        refused = np.flatnonzero(marks & REJECTED) if self.rejected is not None else np.flatnonzero(NONE)
-        pairs = np.unique(line_of[refused] * len(log.items) + ids[refused])
-        return self._with_markets(log, booked, *np.divmod(pairs, len(log.items)))
+    def make_answers(self, learned: LearnedItems) -> "TypeAnswers":
+        """Return what answers by the vectors of items and types."""
+        return TypeAnswers(self, learned, leaves_out_seen=self.leaves_out_seen(learned.record))
 
-    def _with_markets(self, log: Log, booked: Ids, lines: Any, rejected: Any) -> Sessions:
-        """Return the sessions, given pairs of a line and a rejected item, with the markets of items."""
-        market_of, counts = np.zeros(0, np.int32), np.zeros(0, np.int64)
-        if self.market is not None:
-            if self.market not in log.sides:
-                raise DataError(f"market={self.market}: no item of the log has a value of this column")
-            values, starts = flat(log.sides[self.market])
-            market_of = np.full(len(log.items), -1, np.int32)
-            named = np.diff(starts) > 0
-            market_of[named] = values[starts[:-1][named]]
-            counts = np.bincount(market_of[named], minlength=len(log.sides[self.market].vocabulary))
-        members = np.argsort(market_of, kind="stable")[market_of.size - int(counts.sum()) :]
-        edges = np.append(0, np.cumsum(counts))
-        power = getattr(self.layer, "power", 0.0)
-        return Sessions(
-            booked=read_only(booked),
-            rejected_starts=read_only(np.searchsorted(lines, np.arange(booked.size + 1))),
-            rejected=read_only(rejected.astype(np.int32)),
-            market_of=read_only(market_of),
-            market_starts=read_only(edges),
-            members=read_only(members.astype(np.int32)),
-            table=read_only(alias_rows(edges, log.items.counts[members].astype(np.float64) ** power)),
-            k=self.market_k if self.market is not None else 0,
-        )
-
-    def beside(self, data: Corpus | Cells) -> Sequence[Ids]:
-        """Return the number of each line in the whole log, for each shard."""
-        assert isinstance(data, Corpus)
-        sizes = [shard.starts.size - 1 for shard in data.shards]
-        numbers = np.arange(sum(sizes), dtype=np.int32)
-        return [read_only(part) for part in np.split(numbers, np.cumsum(sizes)[:-1])]
-
-    def _learn_types(self, log: Log, tells: Tells) -> LearnedTypes:
-        """Return the vectors of types of users and items."""
-        assert self.item_type is not None
-        types = type_log(log, self.item_type.split(","))
-        shared = ("dim", "window", "epochs", "lr", "seed", "threads", "output", "shrink", "rejected")
-        learner = TypeVectors(types, **{name: getattr(self, name) for name in shared})
-        tells.say(f"learning vectors of {len(types.log.items):,} types from {types.log.words:,} words")
-        with types.log as text:
-            learner.fit(text, note=nobody)
-        if learner.history.interrupted:
-            raise KeyboardInterrupt
-        return LearnedTypes(learner.vectors, learner.out_vectors.vectors)
+    @property
+    def types(self) -> LearnedTypes | None:
+        """The vectors of types of users and items; None if there are none."""
+        found: LearnedTypes | None = self.learned.types
+        return found
 
     def items_for(self, user_type: str, k: int = 10) -> list[Recommendation]:
         """Return the k items whose types go best with a type of users, of each type the most frequent ones.
 
         So a user without a history gets an answer, and items that were hardly seen are found by their type.
         """
-        if self.types is None:
+        assert isinstance(self.answers, TypeAnswers)
+        return self.answers.items_for(user_type, k)
+
+
+class TypeAnswers(ItemAnswers):
+    """Answers by vectors of items, and of types of users and items."""
+
+    def items_for(self, user_type: str, k: int) -> list[Recommendation]:
+        """Return the k items whose types go best with a type of users."""
+        types = self.learned.types
+        if types is None:
             raise DataError("this model has no types: train it with item_type, user_type and booked")
-        if USER + user_type not in self.types.vectors:
-            known = [word.removeprefix(USER) for word in self.types.vectors.words if word.startswith(USER)]
+        if USER + user_type not in types.vectors:
+            known = [word.removeprefix(USER) for word in types.vectors.words if word.startswith(USER)]
             raise DataError(f"{user_type!r} is not a type of users that the model knows: {', '.join(known)}")
-        of_type = self.types.scores(USER + user_type)
-        kinds = item_values(self.kept.sides, str(self.item_type).split(","))
+        of_type = types.scores(USER + user_type)
+        kinds = item_values(self.record.kept.sides, str(self.settings.item_type).split(","))
         scores = np.array([of_type.get(kind, -np.inf) for kind in kinds], np.float32)
         best = largest(scores, whole("k", k, 1))
         return self._named(best, scores[best])
 
-    def learned_tensors(self, *, complete: bool) -> dict[str, Any]:
-        """Return what was learned, with the vectors of types."""
-        types = {} if self.types is None else self.types.tensors()
-        return {**super().learned_tensors(complete=complete), **types}
 
-    def take(self, saved: SavedModel) -> None:
-        """Take over the tensors of a saved model."""
-        super().take(saved)
-        self.types = types_from(saved.tensors)
+def line_numbers(text: Corpus) -> list[Ids]:
+    """Return the number of each line in the whole text, for each shard."""
+    sizes = [shard.starts.size - 1 for shard in text.shards]
+    numbers = np.arange(sum(sizes), dtype=np.int32)
+    return [read_only(part) for part in np.split(numbers, np.cumsum(sizes)[:-1])]
 
 
-class TypeVectors(SessionVectors):
-    """Learns vectors of types: session vectors whose lines and rejections are those of a `TypeLog`."""
+def sessions_of(model: SessionVectors, log: Log) -> Sessions:
+    """Return what a log knows of its lines and markets, as far as columns are named."""
+    if not log.marks.size and (model.booked is not None or model.rejected is not None):
+        raise DataError("booked, rejected: the log was read without these columns; read it with them")
+    ids, sizes = np.asarray(log.ids_of_lines), np.diff(log.starts)
+    line_of, marks = np.repeat(np.arange(sizes.size), sizes), log.marks
+    booked = np.full(sizes.size, -1, np.int32)
+    if model.booked is not None:
+        places = np.flatnonzero(marks & BOOKED)
+        booked[line_of[places]] = ids[places]  # of several, the last one stays
+    refused = np.flatnonzero(marks & REJECTED) if model.rejected is not None else np.flatnonzero(NONE)
+    pairs = np.unique(line_of[refused] * len(log.items) + ids[refused])
+    return _with_markets(model, log, booked, *np.divmod(pairs, len(log.items)))
 
-    def __init__(self, types: TypeLog, **settings: Any) -> None:
-        """Take the lines, and the settings of session vectors."""
-        self._types = types
-        super().__init__(**settings)
 
-    def sessions_of(self, log: Log) -> Sessions:
-        """Return the rejections of each line."""
-        index, pairs = log.items.index, []
-        for line, words in enumerate(self._types.rejected if self.rejected is not None else ()):
-            pairs += [(line, index[word]) for word in sorted(words)]
-        lines, rejected = np.array(pairs, np.int64).reshape(-1, 2).T
-        return self._with_markets(log, np.full(log.sentences, -1, np.int32), lines, rejected)
+def _with_markets(model: SessionVectors, log: Log, booked: Ids, lines: Any, rejected: Any) -> Sessions:
+    """Return the sessions, given pairs of a line and a rejected item, with the markets of items."""
+    market_of, counts = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    if model.market is not None:
+        if model.market not in log.sides:
+            raise DataError(f"market={model.market}: no item of the log has a value of this column")
+        values, starts = flat(log.sides[model.market])
+        market_of = np.full(len(log.items), -1, np.int32)
+        named = np.diff(starts) > 0
+        market_of[named] = values[starts[:-1][named]]
+        counts = np.bincount(market_of[named], minlength=len(log.sides[model.market].vocabulary))
+    members = np.argsort(market_of, kind="stable")[market_of.size - int(counts.sum()) :]
+    edges = np.append(0, np.cumsum(counts))
+    power = getattr(model.layer, "power", 0.0)
+    return Sessions(
+        booked=read_only(booked),
+        rejected_starts=read_only(np.searchsorted(lines, np.arange(booked.size + 1))),
+        rejected=read_only(rejected.astype(np.int32)),
+        market_of=read_only(market_of),
+        market_starts=read_only(edges),
+        members=read_only(members.astype(np.int32)),
+        table=read_only(alias_rows(edges, log.items.counts[members].astype(np.float64) ** power)),
+        k=model.market_k if model.market is not None else 0,
+    )
+
+
+def learn_types(model: SessionVectors, log: Log, tells: Tells) -> LearnedTypes:
+    """Return the vectors of types of users and items: session vectors of the lines of a `TypeLog`."""
+    assert model.item_type is not None
+    types = type_log(log, model.item_type.split(","))
+    tells.say(f"learning vectors of {len(types.log.items):,} types from {types.log.words:,} words")
+    shared = ("dim", "window", "epochs", "lr", "seed", "threads", "output", "shrink", "rejected")
+    learner = SessionVectors(**{name: getattr(model, name) for name in shared})
+    with types.log as text:
+        task = learner.task(type_sessions(learner, types))
+        windows, begins = WindowData(text=text, beside=line_numbers(text)), Begins(history=History())
+        training: InEpochs[LearnedWords] = window_training(
+            learner, task, windows, begins, Tells(note=nobody), lr=learner.lr or LR, usual_lr=LR
+        )
+        training.train()
+    if begins.history.interrupted:
+        raise KeyboardInterrupt
+    found = training.learned
+    words = found.in_vocabulary
+    return LearnedTypes(Vectors(words.words, found.params.in_vectors, words.counts), found.params.out_vectors)
+
+
+def type_sessions(model: SessionVectors, types: TypeLog) -> Sessions:
+    """Return the rejections of each line of types."""
+    index, pairs = types.log.items.index, []
+    for line, words in enumerate(types.rejected if model.rejected is not None else ()):
+        pairs += [(line, index[word]) for word in sorted(words)]
+    lines, rejected = np.array(pairs, np.int64).reshape(-1, 2).T
+    return _with_markets(model, types.log, np.full(types.log.sentences, -1, np.int32), lines, rejected)

@@ -16,9 +16,11 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.items.item_rows import ItemRows, rows_of_cells
 from unhot.logs.log import Log
+from unhot.models.fields import HistoryFields
 from unhot.models.fitting import Tells
-from unhot.models.item_cosine import HistoryModel
+from unhot.models.item_cosine import rows_from, score_rows
 from unhot.models.model import model
+from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
 from unhot.types import Doubles
 
@@ -43,12 +45,15 @@ def reference(lines: list[list[int]], items: int, window: int, backward: float) 
 
 @model("skip-markov", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class SkipMarkov(HistoryModel):
+class SkipMarkov(HistoryFields, RecommenderModel):
     """Recommend what came soon after the last items of a history."""
 
     window: Annotated[int, Range(1, 1000)] = 5  # count items that come so many events later, at most
     backward: Annotated[float, Range(0)] = 0.0  # how much an item that came before counts
     neighbours: Annotated[int, Range(0)] = 0  # keep only so many followers of each item; 0: all
+
+    counted_from = rows_from
+    score = score_rows
 
     def count(self, log: Log, tells: Tells) -> ItemRows:
         """Count what follows each item."""

@@ -27,9 +27,13 @@ from unhot.kernels.feeder import Bag, Each, fetch, input_of, ones_at, prepare, t
 from unhot.kernels.window_feeder import centre_target, context_targets, fetch_entering, prepare_windows
 from unhot.kernels.windows import Text, Window, contexts_of, fill_inputs
 from unhot.models import exact
-from unhot.models.engine import Engine, WindowTask
-from unhot.models.fitting import Reads, Tells
+from unhot.models.cell_model import CellData
+from unhot.models.engine import WindowTask
+from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
+from unhot.models.state import InEpochs
+from unhot.models.windows import WindowData, check_start, window_task
 from unhot.models.wiring import Wiring
 from unhot.models.word_model import WordModel
 from unhot.train.torch_batches import centre_pairs, context_pairs
@@ -68,13 +72,14 @@ class SkipGram(WordModel):
 
     default_lr = 0.05
 
-    def engine_kind(self) -> type[Engine[WindowTask]]:
-        """Return the engine class that trains the model."""
-        return exact.OnCells if self.on == "cells" else super().engine_kind()
+    def task(self, bags: Bags | None = None) -> WindowTask:
+        """Return the settings that engines need."""
+        engine = exact.OnCells if self.on == "cells" else None
+        return window_task(self, self.wiring(bags), engine=engine)
 
-    def check_engine(self) -> None:
-        """Raise a `ConfigError` if the settings contradict each other."""
-        super().check_engine()
+    def check(self) -> None:
+        """Raise a `ConfigError` if settings contradict each other."""
+        super().check()
         if self.on == "cells":
             if self.engine != "compiled":
                 raise ConfigError(
@@ -97,14 +102,18 @@ class SkipGram(WordModel):
         """The default learning rate for training on text or on cells."""
         return exact.LR if self.on == "cells" else self.default_lr
 
-    def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
+    def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> contextlib.AbstractContextManager[Any]:
         """Open the encoded text, or with `on="cells"` the cells."""
         if self.on == "text":
-            return super().open_input(reads, tells)
-        self.check_task()
-        counted = {name: getattr(self, name) for name in ("window", "sample", "seed", "threads")}
-        counted["weights"] = "dynamic" if self.shrink else "flat"
-        return exact.open_cells(self, counted, reads, tells)
+            return super().prepare(reads, begins, tells)
+        check_start(self, begins)
+        return exact.open_cells(self, self.grown(reads, begins), tells)
+
+    def training(self, data: Any, begins: Begins, tells: Tells) -> InEpochs[LearnedWords]:
+        """Return a training on the windows of the text, or on its cells."""
+        if isinstance(data, CellData):
+            return self.windows(WindowData(text=data.text), begins, tells, **data.chosen)
+        return super().training(data, begins, tells)
 
     @property
     def predicts(self) -> str:

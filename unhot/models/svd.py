@@ -13,6 +13,7 @@ embeddings, 2015.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from typing import Annotated, Any, NamedTuple
 
@@ -21,18 +22,17 @@ import numpy as np
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm_up_counting
 from unhot.errors import DataError
-from unhot.models.cell_model import CellModel
+from unhot.models.cell_model import CellAnswers, CellData, CellModel
 from unhot.models.fitting import Begins, Tells
-from unhot.models.model import model, shaped_tensor
+from unhot.models.model import disk_plan, model, shaped_tensor
 from unhot.models.pmi import SMALLEST_SHIFT, pmi
 from unhot.models.settings import Range
+from unhot.models.state import AtOnce
 from unhot.models.truncated_svd import plan, truncated_svd, warm_up, weighted
-from unhot.train.history import History
 from unhot.train.memory_plan import check_plan, describe
 from unhot.train.progress import Progress
 from unhot.types import Doubles, Floats
 from unhot.vectors.formats.directory import SavedModel
-from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary
 
 
@@ -44,6 +44,10 @@ class LearnedSVD(NamedTuple):
     in_vectors: Floats  # [words, dim]
     out_vectors: Floats  # [words, dim] of the words as contexts
     singular_values: Doubles  # [dim] descending
+
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        """Return the tensors to save."""
+        return {name: getattr(self, name) for name in LearnedSVD._fields[2:]}
 
 
 @model("svd")
@@ -65,92 +69,70 @@ class SVD(CellModel[LearnedSVD]):
     # how often the directions are multiplied by the matrix and its transpose; more is more exact
     rounds: Annotated[int, Range(1)] = 6
 
-    @property
-    def context_vectors(self) -> Vectors:
-        """The vectors of the words as contexts, V S^power."""
-        return self.store("out_vectors")
+    def warm_up(self) -> None:
+        """Compile the kernels of these settings, or load them from disk."""
+        warm_up_counting()
+        warm_up(self.dim + self.oversampling)
+
+    def training(self, data: CellData, begins: Begins, tells: Tells) -> AtOnce[LearnedSVD]:
+        """Return the decomposition; raise an error if it would not fit into memory."""
+        words = data.text.vocabulary
+        memory = plan(len(words), self.dim + self.oversampling, self.threads)
+        check_plan(memory, len(words), self.dim)
+        tells.say(f"memory: {describe(memory)}")
+        if tells.checkpoint is not None:
+            size = 2 * 4 * len(words) * self.dim + 8 * self.dim
+            tells.say(disk_plan(tells.checkpoint, words, size, size).check())
+        learn = functools.partial(decompose, self, data.text, tells)
+        return AtOnce(learn, begins.history, int(words.counts.sum()), data.chosen)
+
+    def make_answers(self, learned: LearnedSVD) -> CellAnswers:
+        """Return the vectors of words and of contexts."""
+        return CellAnswers(learned.in_vocabulary, learned.in_vectors, learned.in_vectors, learned.out_vectors)
 
     @property
     def singular_values(self) -> Doubles:
         """The singular values in descending order [dim]."""
         return self.learned.singular_values
 
-    def make_store(self, name: str) -> Vectors:
-        """Make the store of word vectors or of context vectors."""
-        words = self.learned.in_vocabulary
-        return Vectors(words.words, getattr(self.learned, name), words.counts)
-
-    def warm_up(self) -> None:
-        """Compile the kernels of these settings, or load them from disk."""
-        warm_up_counting()
-        warm_up(self.dim + self.oversampling)
-
-    def begin(self, data: Cells, begins: Begins, tells: Tells) -> Decomposition:
-        """Make the decomposition; raise an error if it would not fit into memory."""
-        memory = plan(len(data.vocabulary), self.dim + self.oversampling, self.threads)
-        check_plan(memory, len(data.vocabulary), self.dim)
-        tells.say(f"memory: {describe(memory)}")
-        return Decomposition(self, data, tells, begins.history)
-
-    def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """Return the tensors to save."""
-        return {name: getattr(self.learned, name) for name in LearnedSVD._fields[2:]}
-
-    def tensor_bytes(self, words: int, *, complete: bool) -> int:
-        """Return how many bytes the tensors of a saved model take: two matrices and the singular values."""
-        return 2 * 4 * words * self.dim + 8 * self.dim
-
-    def take(self, saved: SavedModel) -> None:
-        """Take over the tensors of a saved model."""
+    def restore(self, saved: SavedModel) -> LearnedSVD:
+        """Return what a saved model had learned."""
         shape = (len(saved.vocabulary), self.dim)
         tensors = [shaped_tensor(saved, name, shape, np.float32) for name in ("in_vectors", "out_vectors")]
         tensors.append(shaped_tensor(saved, "singular_values", (self.dim,), np.float64))
-        self.keep(LearnedSVD(saved.vocabulary, saved.vocabulary, *tensors))
+        return LearnedSVD(saved.vocabulary, saved.vocabulary, *tensors)
 
 
-class Decomposition:
-    """The computation of an `SVD` model.
+def decompose(model: SVD, cells: Cells, tells: Tells) -> LearnedSVD:
+    """Compute PMI, then its singular vectors; progress counts rounds as epochs, and their cells as words."""
+    began = time.perf_counter()
+    size, rounds = len(cells), model.rounds
 
-    Its progress events count rounds as epochs, and the cells of each round as words.
-    """
-
-    def __init__(self, model: SVD, cells: Cells, tells: Tells, history: History) -> None:
-        self._model, self._cells = model, cells
-        self._tells, self._history = tells, history
-        self._began = time.perf_counter()
-
-    def train(self) -> None:
-        """Compute PMI, then its singular vectors."""
-        model, cells = self._model, self._cells
-        how = {"positive": model.positive, "shift": model.shift, "smoothing": model.smoothing}
-        self._tell("start", 0, {**model.config(), "vocabulary": len(cells.vocabulary), "cells": len(cells)})
-        with pmi(cells, **how, threads=model.threads) as information:  # type: ignore[arg-type]
-            self._tells.say(f"{len(information):,} cells of PMI")
-            if not len(information):
-                raise DataError(
-                    f"shift={model.shift:g}: no two words occur together more often than by chance; lower "
-                    "shift, or give more text"
-                )
-            factors = truncated_svd(
-                information,
-                model.dim,
-                oversampling=model.oversampling,
-                rounds=model.rounds,
-                seed=model.seed,
-                threads=model.threads,
-                progress=lambda done, _: self._tell("progress", done, {}),
-            )
-        words = weighted(factors, model.power, model.contexts)
-        contexts = weighted(factors._replace(u=factors.v), model.power)
-        model.keep(LearnedSVD(cells.vocabulary, cells.vocabulary, words, contexts, factors.s))
-        self._history.words = int(cells.vocabulary.counts.sum())
-        self._tell("done", model.rounds, {})
-
-    def close(self) -> None:
-        """Do nothing: nothing is left open."""
-
-    def _tell(self, event: str, done: int, details: dict[str, Any]) -> None:
-        size, rounds = len(self._cells), self._model.rounds
-        seconds = time.perf_counter() - self._began
-        for callback in self._tells.callbacks:
+    def tell(event: str, done: int, details: dict[str, Any]) -> None:
+        seconds = time.perf_counter() - began
+        for callback in tells.callbacks:
             callback(Progress(event, done, rounds, size * done, size * rounds, seconds, None, 0.0, details))
+
+    how = {"positive": model.positive, "shift": model.shift, "smoothing": model.smoothing}
+    facts = {"vocabulary": len(cells.vocabulary), "cells": size}
+    tell("start", 0, {"model": model.name, **model.settings(), **facts})
+    with pmi(cells, **how, threads=model.threads) as information:  # type: ignore[arg-type]
+        tells.say(f"{len(information):,} cells of PMI")
+        if not len(information):
+            raise DataError(
+                f"shift={model.shift:g}: no two words occur together more often than by chance; lower "
+                "shift, or give more text"
+            )
+        factors = truncated_svd(
+            information,
+            model.dim,
+            oversampling=model.oversampling,
+            rounds=rounds,
+            seed=model.seed,
+            threads=model.threads,
+            progress=lambda done, _: tell("progress", done, {}),
+        )
+    words = weighted(factors, model.power, model.contexts)
+    contexts = weighted(factors._replace(u=factors.v), model.power)
+    tell("done", rounds, {})
+    return LearnedSVD(cells.vocabulary, cells.vocabulary, words, contexts, factors.s)

@@ -1,106 +1,168 @@
-"""Models that read text: their settings for words and tokens, and the encoding of text as ids on disk."""
+"""Models that read text: `fit_text`, and the encoding of text as ids on disk."""
 
 import contextlib
 import dataclasses
+import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Any, TypeVar
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode, warm_up_encoding
+from unhot.corpus.phrases import Phrases
 from unhot.corpus.reading.sources import check_input
+from unhot.errors import ConfigError
 from unhot.kernels.cache import cache_directory
-from unhot.models.fitting import Reads, Tells
-from unhot.models.model import L, Model
-from unhot.models.settings import Range
+from unhot.models.fields import TextFields
+from unhot.models.fitting import Begins, Counting, Note, Reading, Reads, Tells
+from unhot.models.model import Model
+from unhot.models.state import L
 from unhot.threads import in_background
+from unhot.train.checkpoint import Checkpoint
+from unhot.train.progress import Callback
+from unhot.vocab.vocabulary import Vocabulary
 
 SLOW = 2  # seconds of compiling after which people are told
 LABELS = "labels"  # the name of the labels beside the lines of an encoded text, see `encode`
+M = TypeVar("M", bound=Model[Any, Any])
+
+
+def fit_text(
+    self: M,
+    source: Any,
+    labels: Any = None,
+    *,
+    counts: Mapping[str, int] | Vocabulary | None = None,
+    column: str | None = None,
+    phrases: Phrases | None = None,
+    start: Any = None,
+    frozen: str | Iterable[str] | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: bool = False,
+    callbacks: Sequence[Callback] = (),
+    reading: Reading | None = None,
+    counting: Counting | None = None,
+    note: Note | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> M:
+    """Learn from text (see `unhot.corpus.encode`), from an encoded `Corpus`, or from `Cells`.
+
+    labels      the labels of each line, for models that learn from labels
+    counts      the vocabulary to use, word -> count, instead of the words of the text
+    column      the column of a table that holds the sentences
+    phrases     phrases to join in the text before anything else
+    start       vectors to start from, for the words that have one; or a model to train further, whose
+                vocabulary then grows by the new words
+    frozen      words whose input vectors must not change; "known": all words of `start`
+    checkpoint  where and how often to save the state, to `resume` from
+    progress    show the progress: a bar on a terminal or in a notebook, elsewhere a line for each epoch
+    callbacks   functions called with a `Progress` after every chunk and every epoch
+    reading     function called with the bytes read and the total while the text is read
+    counting    function called with the rows counted and the total while cells are counted
+    note        function called with lines about what goes on: compiling, the memory plan, odd input;
+                None: the lines are logged or, with `progress`, shown
+    directory   where to keep the encoded text for later, and the cells in its folder `cells` if the
+                model is trained on cells; None: a temporary directory
+    force       read files even if they do not look like text
+
+    If the source is `Cells`, nothing is read, counted or kept, and `reading`, `counting`, `directory` and
+    `force` have no effect.
+    """
+    if labels is not None and self.family != "classify":
+        raise ConfigError(f"labels: {self.name} learns from text without labels; leave labels out")
+    return Model.fit(
+        self,
+        source,
+        labels,
+        counts=counts,
+        column=column,
+        phrases=phrases,
+        start=start,
+        frozen=frozen,
+        checkpoint=checkpoint,
+        progress=progress,
+        callbacks=callbacks,
+        reading=reading,
+        counting=counting,
+        note=note,
+        directory=directory,
+        force=force,
+    )
 
 
 @dataclasses.dataclass(kw_only=True)
-class TextModel(Model[L]):
-    """Settings of a model that reads text."""
+class TextModel(TextFields, Model[L, Any]):
+    """A model that reads text; what it answers is its own business."""
 
-    min_count: Annotated[int, Range(1)] = 5  # drop words that occur less often than this
-    max_vocab: Annotated[int | None, Range(1)] = None  # keep only this many words, the most frequent ones
-    # how lines are split into tokens: whitespace, words (lower-cased, any script), text8; in Python also a
-    # function
-    tokenizer: Any = "whitespace"
+    fit = fit_text
 
-    def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
-        """Open the encoded text."""
-        return self.open_text(reads, tells)
+    def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> contextlib.AbstractContextManager[Any]:
+        """Encode the text."""
+        check_scratch(self, begins)
+        return encoded(self, reads, tells)
 
-    @contextlib.contextmanager
-    def open_text(self, reads: Reads, tells: Tells) -> Iterator[Corpus]:
-        """Encode the text, or take it if it is encoded already; compile the kernels meanwhile."""
-        check_input(reads.source, self.tokenizer)
-        compiled = self._compile(tells)
-        if isinstance(reads.source, Corpus):
-            compiled()
-            yield reads.source
-            return
-        how: Callable[..., Corpus]
-        if reads.phrases is None:
-            how = partial(encode, beside=None if reads.labels is None else {LABELS: reads.labels})
-        else:
-            how = reads.phrases.encode
-        with how(reads.source, **self.encoding(reads), progress=tells.reading) as corpus:
-            numbers, *odd = str(corpus.report).splitlines()
-            tells.say(numbers)
-            for line in odd:
-                tells.warn(line)
-            compiled()
-            yield corpus
+    def make_answers(self, learned: L) -> Any:
+        """Return nothing: the model answers itself."""
 
-    def encoding(self, reads: Reads) -> dict[str, Any]:
-        """Return how the text is encoded: the arguments of `encode`."""
-        return {
-            "tokenizer": self.tokenizer,
-            "min_count": self.min_count,
-            "max_vocab": self.max_vocab,
-            "threads": self.threads,
-            "counts": reads.counts,
-            "known": reads.known,
-            "column": reads.column,
-            "directory": reads.directory,
-            "force": reads.force,
-        }
 
-    def _compile(self, tells: Tells) -> Callable[[], None]:
-        """Compile the scanner now and the training kernel in the background.
+def check_scratch(model: Model[Any, Any], begins: Begins) -> None:
+    """Raise a `ConfigError` if a model that always starts from scratch is given a start."""
+    for field in ("start", "frozen"):
+        if getattr(begins, field) is not None:
+            raise ConfigError(f"{field}: {model.name} always starts from scratch; leave {field} out")
 
-        Return a function that waits until both are ready.
-        """
-        began = time.perf_counter()
-        announce_compiling(tells)
-        warm_up_encoding(self.tokenizer)
-        ready = began
 
-        def work() -> None:
-            nonlocal ready
-            self.warm_up()
-            ready = time.perf_counter()
+@contextlib.contextmanager
+def encoded(model: Any, reads: Reads, tells: Tells, **how: Any) -> Iterator[Corpus]:
+    """Encode the text, or take it if it is encoded already; compile the kernels of the model meanwhile.
 
-        wait = in_background(work)
+    how   arguments of `encode` that are not those of the model's settings
+    """
+    check_input(reads.source, model.tokenizer)
+    compiled = _compile(model, tells)
+    if isinstance(reads.source, Corpus):
+        compiled()
+        yield reads.source
+        return
+    settings = {name: getattr(model, name) for name in ("tokenizer", "min_count", "max_vocab", "threads")}
+    settings |= {name: getattr(reads, name) for name in ("counts", "known", "column", "directory", "force")}
+    work: Callable[..., Corpus] = encode if reads.phrases is None else reads.phrases.encode
+    if reads.labels is not None:
+        work = partial(encode, beside={LABELS: reads.labels})
+    with work(reads.source, **settings | how, progress=tells.reading) as corpus:
+        numbers, *odd = str(corpus.report).splitlines()
+        tells.say(numbers)
+        for line in odd:
+            tells.warn(line)
+        compiled()
+        yield corpus
 
-        def finish() -> None:
-            wait()
-            if ready - began > SLOW:
-                tells.say(f"kernels ready after {ready - began:.1f} s")
 
-        return finish
+def _compile(model: Any, tells: Tells) -> Callable[[], None]:
+    """Compile the scanner now and the training kernel in the background.
 
-    def config(self) -> dict[str, Any]:
-        """Return the settings as plain data; a tokenizer that is a function is saved by its name."""
-        settings = super().config()
-        if callable(self.tokenizer):
-            named = self.tokenizer if hasattr(self.tokenizer, "__qualname__") else type(self.tokenizer)
-            settings["tokenizer"] = f"{named.__module__}.{named.__qualname__}"
-        return settings
+    Return a function that waits until both are ready.
+    """
+    began = time.perf_counter()
+    announce_compiling(tells)
+    warm_up_encoding(model.tokenizer)
+    ready = began
+
+    def work() -> None:
+        nonlocal ready
+        model.warm_up()
+        ready = time.perf_counter()
+
+    wait = in_background(work)
+
+    def finish() -> None:
+        wait()
+        if ready - began > SLOW:
+            tells.say(f"kernels ready after {ready - began:.1f} s")
+
+    return finish
 
 
 def announce_compiling(tells: Tells) -> None:
@@ -112,10 +174,18 @@ def announce_compiling(tells: Tells) -> None:
         )
 
 
-def compile_kernels(model: Model[Any], tells: Tells) -> None:
+def compile_kernels(model: Model[Any, Any], tells: Tells) -> None:
     """Compile the kernels of a model now, and say so if it takes long."""
     began = time.perf_counter()
     announce_compiling(tells)
     model.warm_up()
     if (seconds := time.perf_counter() - began) > SLOW:
         tells.say(f"kernels ready after {seconds:.1f} s")
+
+
+def tokenizer_name(tokenizer: Any) -> Any:
+    """Return a tokenizer as it is saved: a function by its name."""
+    if not callable(tokenizer):
+        return tokenizer
+    named = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
+    return f"{named.__module__}.{named.__qualname__}"

@@ -106,7 +106,7 @@ class EpochRun(ABC, Generic[C]):
                 f"have {len(chunks)}: resume it with the engine, batch and layer that it began with; if an "
                 "earlier version began it, start a new training from its vectors instead (--start)"
             )
-        self.history.chunks = len(chunks)
+        self.history.chunks, self.history.epochs = len(chunks), plan.epochs
         if self._before.chunk > len(chunks):
             raise FormatError(
                 f"the state of the training: {self._before.chunk} of {len(chunks)} chunks; it is damaged"

@@ -40,6 +40,12 @@ class History:
     validation: list[float] = field(default_factory=list)  # the loss of held-out lines after each epoch
     # no epochs are left: validation got no better, time was up, or the model was saved when it was done
     stopped: bool = False
+    epochs: int = 0  # that are planned; 0: the training has no epochs
+
+    @property
+    def complete(self) -> bool:
+        """Return whether no epochs are left."""
+        return self.stopped or self.position.epoch >= self.epochs
 
     @property
     def pairs(self) -> int:
@@ -83,5 +89,11 @@ class History:
             ) from error
         validation = [float(loss) for loss in training.get("validation", [])][: position.epoch]
         return cls(
-            losses[: position.epoch], words, seconds, position=position, chunks=chunks, validation=validation
+            losses[: position.epoch],
+            words,
+            seconds,
+            position=position,
+            chunks=chunks,
+            validation=validation,
+            epochs=position.epoch + 1,  # at least; the training says how many
         )

@@ -10,7 +10,8 @@ from unhot.lines.choosing import choose
 from unhot.models.labelled_source import LabelledSource
 from unhot.models.model import model, shaped_tensor
 from unhot.models.settings import Range
-from unhot.models.text_model import LABELS, TextModel
+from unhot.models.state import AtOnce
+from unhot.models.text_model import LABELS, TextModel, encoded
 from unhot.probability import softmax
 from unhot.tables.labelled import labelled_rows
 from unhot.vocab.vocabulary import Vocabulary
@@ -20,6 +21,12 @@ class LearnedBayes(NamedTuple):
     in_vocabulary: Vocabulary
     out_vocabulary: Vocabulary
     together: Any  # [labels, words]: how often they occur together
+
+    def tensors(self, *, complete):
+        return {"together": self.together}
+
+    def facts(self):
+        return {}
 
 
 @model("bayes", family="classify")
@@ -31,24 +38,24 @@ class Bayes(TextModel[LearnedBayes]):
     added: Annotated[float, Range(0)] = 1.0  # added to every count
 
     @contextlib.contextmanager
-    def open_input(self, reads, tells):
+    def prepare(self, reads, begins, tells):
         columns = {"column": reads.column, "label_column": self.label_column}
         rows = labelled_rows(reads.source, reads.labels, prefix=self.label_prefix, **columns)
         source = LabelledSource(rows, 0.0, 0.0, seed=1)
         text = replace(reads, source=source.texts(), labels=source.labels, column=None)
-        with self.open_text(text, tells) as corpus:
+        with encoded(self, text, tells) as corpus:
             yield corpus
 
-    def begin(self, data, begins, tells):
-        return Counting(self, data)
+    def training(self, data, begins, tells):
+        return AtOnce(lambda: counted(data), begins.history, data.words)
 
-    def tensors(self, *, complete):
-        return {"together": self.learned.together}
+    def make_answers(self, learned):
+        return BayesPredictor(learned, self.added)
 
-    def take(self, saved):
+    def restore(self, saved):
         words, labels = saved.vocabulary, saved.out_vocabulary
         together = shaped_tensor(saved, "together", (len(labels), len(words)))
-        self.keep(LearnedBayes(words, labels, together))
+        return LearnedBayes(words, labels, together)
 
     @property
     def labels(self):
@@ -56,24 +63,17 @@ class Bayes(TextModel[LearnedBayes]):
 
     @property
     def predictor(self):
-        return BayesPredictor(self.learned, self.added)
+        return self.answers
 
 
-class Counting(NamedTuple):
-    owner: Any
-    corpus: Any
-
-    def train(self):
-        words, labels = self.corpus.vocabulary, self.corpus.beside[LABELS].vocabulary
-        together = np.zeros((len(labels), len(words)), np.int64)
-        for text, beside in self.corpus.aligned(0, self.corpus.sentences, LABELS):
-            for i in range(text.starts.size - 1):
-                for label in beside.ids[beside.starts[i] : beside.starts[i + 1]]:
-                    np.add.at(together[label], text.ids[text.starts[i] : text.starts[i + 1]], 1)
-        self.owner.keep(LearnedBayes(words, labels, together))
-
-    def close(self):
-        pass
+def counted(corpus):
+    words, labels = corpus.vocabulary, corpus.beside[LABELS].vocabulary
+    together = np.zeros((len(labels), len(words)), np.int64)
+    for text, beside in corpus.aligned(0, corpus.sentences, LABELS):
+        for i in range(text.starts.size - 1):
+            for label in beside.ids[beside.starts[i] : beside.starts[i + 1]]:
+                np.add.at(together[label], text.ids[text.starts[i] : text.starts[i + 1]], 1)
+    return LearnedBayes(words, labels, together)
 
 
 class BayesPredictor:

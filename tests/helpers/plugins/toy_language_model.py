@@ -1,7 +1,8 @@
 """Unigrams: each word has its probability, whatever comes before it."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from functools import partial
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -10,13 +11,20 @@ from unhot.lm.scorer import Scored, Scorer, sums_of
 from unhot.lm.symbols import STREAM_END, STREAM_SYMBOLS, model_words
 from unhot.models.model import model
 from unhot.models.settings import Range
-from unhot.models.text_model import TextModel
+from unhot.models.state import AtOnce
+from unhot.models.text_model import TextModel, encoded
 from unhot.vocab.vocabulary import Vocabulary
 
 
 class LearnedUnigrams(NamedTuple):
     in_vocabulary: Vocabulary
     out_vocabulary: Vocabulary
+
+    def tensors(self, *, complete):
+        return {}
+
+    def facts(self):
+        return {}
 
 
 @model("unigrams", family="language")
@@ -25,38 +33,27 @@ class Unigrams(LanguageModel, TextModel[LearnedUnigrams]):
     min_count: Annotated[int, Range(1)] = 1  # words that occur less often than this become <unk>
     added: Annotated[float, Range(0)] = 1.0  # added to every count
 
-    def encoding(self, reads):
-        return {**super().encoding(reads), "unknown": True, "empty_lines": True}
+    def prepare(self, reads, begins, tells):
+        return encoded(self, reads, tells, unknown=True, empty_lines=True)
 
-    def begin(self, data, begins, tells):
-        return Counting(self, data)
+    def training(self, data, begins, tells):
+        return AtOnce(partial(count, data), begins.history, data.words)
 
-    def tensors(self, *, complete):
-        return {}
+    def make_answers(self, learned):
+        return UnigramScorer(learned.in_vocabulary, self.added, self.tokenizer, self.threads)
 
-    def take(self, saved):
-        self.keep(LearnedUnigrams(saved.vocabulary, saved.vocabulary))
-
-    @property
-    def scorer(self):
-        return UnigramScorer(self.learned.in_vocabulary, self.added, self.tokenizer, self.threads)
+    def restore(self, saved):
+        return LearnedUnigrams(saved.vocabulary, saved.vocabulary)
 
 
-class Counting(NamedTuple):
-    owner: Any
-    corpus: Any
-
-    def train(self):
-        words, ids = model_words(self.corpus, STREAM_SYMBOLS)
-        counts = np.zeros(len(words), np.int64)
-        for shard in self.corpus.shards:
-            counts += np.bincount(ids[shard.ids + 1], minlength=len(words))
-        counts[STREAM_END] = self.corpus.sentences
-        words = Vocabulary(words, counts)
-        self.owner.keep(LearnedUnigrams(words, words))
-
-    def close(self):
-        pass
+def count(corpus):
+    words, ids = model_words(corpus, STREAM_SYMBOLS)
+    counts = np.zeros(len(words), np.int64)
+    for shard in corpus.shards:
+        counts += np.bincount(ids[shard.ids + 1], minlength=len(words))
+    counts[STREAM_END] = corpus.sentences
+    words = Vocabulary(words, counts)
+    return LearnedUnigrams(words, words)
 
 
 class UnigramScorer(Scorer):

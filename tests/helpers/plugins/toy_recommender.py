@@ -1,12 +1,13 @@
 """Tally: recommend the items with the most events, by a power of their number."""
+# ruff: noqa: D101, D102
 
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from unhot.models.counted_model import CountedModel
 from unhot.models.model import model
+from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
 
 
@@ -16,16 +17,14 @@ class Tallied(NamedTuple):
 
 @model("tally", family="recommend")
 @dataclass(kw_only=True)
-class Tally(CountedModel):
+class Tally(RecommenderModel):
     exponent: Annotated[float, Range(0)] = 1.0  # the power of the number of events
 
-    grid = ([{"exponent": 1.0}, {"exponent": 0.5}], [{}])  # what a comparison tries
-
-    def count(self, log, tells):
+    def count(self, log: Any, tells: Any) -> Tallied:
         return Tallied(log.items.counts.astype(np.float32) ** np.float32(self.exponent))
 
-    def counted_from(self, tensors, items):
+    def counted_from(self, tensors: Any, items: int) -> Tallied:
         return Tallied(tensors["tally"].reshape(items))
 
-    def scores(self, histories):
-        return np.tile(self.counted.tally, (len(histories), 1))
+    def score(self, counted: Tallied, histories: Any) -> Any:
+        return np.tile(counted.tally, (len(histories), 1))

@@ -6,6 +6,7 @@ until they are trained.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from unhot.errors import DataError
 from unhot.kernels.loop import Params
 from unhot.models.learned_words import LearnedWords
 from unhot.models.starting_point import from_learned
+from unhot.models.state import FitState
 from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer
+from unhot.train.history import History
 from unhot.types import Floats
 from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary, encode_word
@@ -55,9 +58,9 @@ def take_over(model: WordModel, vocabulary: Vocabulary, wv: Vectors) -> None:
     """Give a model the words and vectors of `wv`; an untrained model gets nothing else."""
     rows = rows_of(wv, vocabulary)
     if model.vocabulary is None:
-        model.keep(untrained(model.layer, vocabulary, rows))
+        model.fit_state = FitState(untrained(model.layer, vocabulary, rows), History())
     elif rows is not model.learned.params.in_vectors or vocabulary != model.vocabulary:
-        model.keep(edited(model.learned, vocabulary, rows))
+        model.fit_state = FitState(edited(model.learned, vocabulary, rows), model.history)
 
 
 def check_finite(vocabulary: Vocabulary, rows: Floats) -> None:
@@ -81,7 +84,12 @@ def untrained(layer: OutputLayer, vocabulary: Vocabulary, rows: Floats) -> Learn
         ln_z=np.zeros(int(biases.ln_z), np.float32),
     )
     return LearnedWords(
-        layer, vocabulary, vocabulary, params, seen=np.zeros(0, np.int64), frozen=np.zeros(0, np.uint8)
+        layer=layer,
+        in_vocabulary=vocabulary,
+        out_vocabulary=vocabulary,
+        params=params,
+        seen=np.zeros(0, np.int64),
+        frozen=np.zeros(0, np.uint8),
     )
 
 
@@ -91,10 +99,10 @@ def edited(old: LearnedWords, vocabulary: Vocabulary, rows: Floats) -> LearnedWo
     If new words change the tree of the output layer, its nodes start from zero again.
     """
     if vocabulary == old.in_vocabulary:
-        return old._replace(params=old.params._replace(in_vectors=rows))
+        return replace(old, params=old.params._replace(in_vectors=rows), file=None)
     new = untrained(old.layer, vocabulary, rows)
     if not old.layer.rows_are_words:
         return new
     start = from_learned(old, vocabulary, vocabulary, old.layer)
     start._replace(params=start.params._replace(in_vectors=NONE)).fill(new.params)
-    return new._replace(seen=start.seen)
+    return replace(new, seen=start.seen)

@@ -246,14 +246,19 @@ class Word2Vec:
             check_finite(start.learned.in_vocabulary, start.learned.params.in_vectors)
         frozen = self._wv.locked_words()
         self.running_training_loss = 0.0
-        relay = Relay(self, model, list(callbacks))
+        relay, before = Relay(self, model, list(callbacks)), self._model
+        shown = [*self._wv.words], self._wv.vectors, self._wv.counts
         try:
             model.fit(corpus, start=start, frozen=frozen or None, callbacks=[relay])
         except NothingLearned as error:  # gensim only warns
             logger.warning(error)
-        finally:
-            if not relay.ended:
-                self.show(model)
+            model.fit_state = error.state
+        except Exception:
+            self._model = before
+            self._wv.replace_all(*shown)
+            raise
+        if not relay.ended:
+            self.show(model)
         self.train_count += 1
         self.total_train_time += model.history.seconds
         if model.history.interrupted:

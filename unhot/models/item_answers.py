@@ -1,0 +1,175 @@
+"""Recommending by vectors of items: a history asks with its last items.
+
+    h       = sum of decay^age x_i / sum of decay^age    over the last items i of the history
+    score_j = h . o_j + b_j                              answer=next
+    score_j = h . x_j, with all x of length 1            answer=alike
+
+Input against output is what was trained: o_j . x_i is high if j came near i. Two input vectors are near each
+other if their items came near the *same* items, which says that one can replace the other, not that it comes
+next. So `recommend` usually uses the first, `similar` the second. Rare items have poor output vectors, and
+popular ones high scores; with answer=alike rare items have a chance, but the others are found less often.
+
+Items that the log does not have come in by their side values (`new_item`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unhot.errors import ConfigError, whole
+from unhot.index.best import ExcludedRows
+from unhot.index.hnsw import HnswSettings
+from unhot.index.inner import InnerProduct
+from unhot.index.lengths import units
+from unhot.items.histories import Histories, histories_of, newest
+from unhot.items.recommender import Recommendation, Recommender
+from unhot.largest import largest
+from unhot.models.learned_items import LearnedItems
+from unhot.models.word_answers import head_of, mean_of, predicted
+from unhot.outputs import Head
+from unhot.types import Counts, Floats
+from unhot.vectors.store import Vectors
+
+KIN = 3  # items whose mean a new item is
+
+
+class ItemAnswers(Recommender):
+    """Answers by vectors of items."""
+
+    def __init__(self, settings: Any, learned: LearnedItems, *, leaves_out_seen: bool) -> None:
+        """Take the settings that say how items answer (`ItemFields`), and what is learned."""
+        super().__init__(learned.out_vocabulary, learned.record, self.score, leaves_out_seen=leaves_out_seen)
+        self.settings, self.learned = settings, learned
+
+    @functools.cached_property
+    def item_inputs(self) -> Floats:
+        """The input vector of each item."""
+        found: Floats = self.learned.params.in_vectors[: len(self.catalogue)]
+        return found
+
+    @functools.cached_property
+    def unit_inputs(self) -> Floats:
+        """The input vectors of items, divided by their lengths."""
+        return _units(self.item_inputs)
+
+    @functools.cached_property
+    def vectors(self) -> Vectors:
+        """The vectors of items."""
+        return Vectors(self.catalogue.words, self.item_inputs, self.catalogue.counts)
+
+    @functools.cached_property
+    def out_vectors(self) -> Vectors:
+        """The output vectors of items; raises a `ConfigError` unless the layer has one for each item."""
+        layer, words = self.learned.layer, self.catalogue
+        if not layer.rows_are_words:
+            raise ConfigError(
+                f"out_vectors: {layer.name} has no output row for each word; use model.head instead"
+            )
+        return Vectors(words.words, self.learned.params.out_vectors[: len(words)], words.counts)
+
+    @property
+    def head(self) -> Head:
+        """The trained output layer."""
+        return head_of(self.learned)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether items answer by a row for each of them, not by probabilities of the layer."""
+        return self.learned.layer.rows_are_words or self.settings.answer == "alike"
+
+    @functools.cached_property
+    def search(self) -> InnerProduct:
+        """The search for the items with the highest scores."""
+        params, how = self.learned.params, self.settings
+        options: dict[str, Any] = {
+            "graph": HnswSettings() if how.approximate else None,
+            "threads": how.threads,
+        }
+        if how.answer == "alike":
+            return InnerProduct(self.unit_inputs, None, **options)
+        return InnerProduct(params.out_vectors, params.out_bias if params.out_bias.size else None, **options)
+
+    def hidden(self, histories: Histories) -> Floats:
+        """Return the hidden vector of each history: the mean of its last items, or the user's own."""
+        rows = self.unit_inputs if self.settings.answer == "alike" else self.item_inputs
+        out, known = self._mean(histories, rows), histories.users >= 0
+        out[known] = self.learned.params.in_vectors[histories.users[known]]
+        return out
+
+    def _mean(self, histories: Histories, rows: Floats) -> Floats:
+        """Return the weighted mean of the rows of the last items of each history; 0 without items."""
+        asked = newest(histories, self.settings.last, self.settings.decay)
+        out = np.zeros((len(histories), rows.shape[1]), np.float32)
+        filled = np.flatnonzero(np.diff(asked.starts))
+        if filled.size:
+            first, weights = asked.starts[:-1][filled], asked.weights[:, None]
+            sums = np.add.reduceat(weights * rows[asked.ids], first)
+            out[filled] = sums / np.add.reduceat(weights, first)
+        return out
+
+    def score(self, histories: Histories) -> Floats:
+        """Return the scores of all items; log-probabilities if the layer has no row for each item."""
+        hidden = self.hidden(histories)
+        if self.by_rows:
+            return self.search.scores(hidden)
+        return self.head.log_prob(hidden).astype(np.float32)
+
+    def best_items(
+        self, histories: Histories, k: int, exclude: ExcludedRows | None, allowed: NDArray[np.bool_] | None
+    ) -> tuple[Counts, Floats]:
+        """Return the k best items for each history, and their scores."""
+        if self.by_rows:
+            return self.search.search(self.hidden(histories), k, exclude=exclude, allowed=allowed)
+        return super().best_items(histories, k, exclude, allowed)
+
+    def predict_word(self, context: Sequence[str], topn: int = 10) -> list[tuple[str, float]]:
+        """Return the items most likely to stand near the given ones, with their probabilities."""
+        return predicted(self.learned, mean_of(self.vectors, context), topn)
+
+    def similar(self, item: str, k: int = 10) -> list[Recommendation]:
+        """Return the k items that can best replace an item: those with the nearest input vectors."""
+        self.item_id(item)
+        return self._named_rows(self.vectors.most_similar(item, topn=k))
+
+    def _named_rows(self, found: Sequence[tuple[str, float]]) -> list[Recommendation]:
+        names = dict(zip(self.catalogue.words, self.names, strict=False))
+        return [Recommendation(word, cosine, names.get(word, "")) for word, cosine in found]
+
+    def new_item(self, values: Mapping[str, str | Sequence[str]]) -> Floats:
+        """Return the vector of an item that the log does not have: the mean of the items most like it.
+
+        values   the item's side values: column -> value or values; the KIN items that share most of them
+                 count, of several the most frequent ones
+        """
+        sides = self.record.kept.sides
+        mean: Floats = self.item_inputs[sides.kin(sides.known(values), KIN)].mean(axis=0)
+        return mean
+
+    def similar_to(self, values: Mapping[str, str | Sequence[str]], k: int = 10) -> list[Recommendation]:
+        """Return the k items that are most like an item that the log does not have, by its side values."""
+        return self._named_rows(self.vectors.similar_by_vector(self.new_item(values), topn=k))
+
+    def recommend_new(
+        self, who: str | Sequence[str], items: Mapping[str, Mapping[str, str | Sequence[str]]], k: int = 10
+    ) -> list[Recommendation]:
+        """Return the k of some new items that suit best a user or a history.
+
+        items   item -> its side values; they are compared with the last items of the history by cosines
+        """
+        if not items:
+            raise ConfigError("items: give at least one new item with its side values")
+        line, _ = self.history_of(who)
+        asking = _units(self._mean(histories_of([line]), self.unit_inputs))[0]
+        scores = _units(np.stack([self.new_item(values) for values in items.values()])) @ asking
+        best = largest(scores, whole("k", k, 1))
+        names = [*items]
+        return [Recommendation(names[i], float(scores[i]), "") for i in best]
+
+
+def _units(rows: Floats) -> Floats:
+    return units(rows, np.linalg.norm(rows, axis=1), np.float32)

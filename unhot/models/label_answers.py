@@ -1,0 +1,100 @@
+"""What a classifier has learned, and what it answers: labels of texts, their probabilities, and why."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unhot.errors import DataError
+from unhot.lines.explaining import Decision, Explanation, line_pieces, shares
+from unhot.lines.layer_scores import LayerScorer
+from unhot.lines.line_sums import LineModel
+from unhot.lines.predictor import LinePredictor, Tokenizer
+from unhot.models.labelled_source import KINDS, label_id
+from unhot.models.learned_words import LearnedWords
+from unhot.models.word_answers import head_of
+from unhot.vectors.subword_vectors import SubwordVectors
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LearnedLines(LearnedWords):
+    """The words of lines, which are inputs, and their labels, which are predicted."""
+
+    label_kind: str = "str"  # the type that labels had in `fit`
+    temperature: float = 1.0  # divides scores; see `calibrating.py`
+
+    def facts(self) -> dict[str, Any]:
+        """Return how n-grams are hashed, the temperature, and the type of the labels."""
+        hashing = {"scheme": "fasttext", "hashes": 1, "skips": True}
+        return {**hashing, "temperature": self.temperature, "label_kind": self.label_kind}
+
+
+class LabelAnswers:
+    """Answers about texts, and about the words of a classifier."""
+
+    def __init__(self, learned: LearnedLines, lines: LineModel, tokenizer: Tokenizer, threads: int) -> None:
+        """Take what is learned, and how lines become vectors."""
+        params, self.learned = learned.params, learned
+        self.head, self.labels = head_of(learned), learned.out_vocabulary.words
+        self.scorer = LayerScorer(self.head, params.out_vectors, params.out_bias, learned.temperature)
+        self.predictor = LinePredictor(lines, self.scorer, tokenizer, threads)
+        names = [*map(KINDS[learned.label_kind], self.labels)]
+        self.names = np.array(names)  # the labels, of the type that they had in `fit`
+        self.order = sorted(range(len(names)), key=names.__getitem__)
+
+    @functools.cached_property
+    def vectors(self) -> SubwordVectors:
+        """The vectors of words, also those of unseen ones if they are made of n-grams."""
+        words = self.learned.in_vocabulary
+        return SubwordVectors(words.words, words.counts, self.predictor.model.rows)
+
+    def predict(self, texts: Sequence[str], k: int, threshold: float) -> Any:
+        """Return the most probable label of each text, or with another k a list of labels."""
+        found = self.predictor.predict(checked_texts(texts), k, threshold)
+        if k == 1 and len(found.labels) == len(found.starts) - 1:
+            return self.names[found.labels]
+        lists = [self.names[part].tolist() for part in np.split(found.labels, found.starts[1:-1])]
+        if k != 1:
+            return lists[: len(found.starts) - 1]
+        return np.array([labels[0] if labels else None for labels in lists], object)
+
+    def probabilities(self, texts: Sequence[str]) -> Any:
+        """Return the probabilities of all labels in order: [texts, labels]."""
+        return self.predictor.probabilities(checked_texts(texts))[:, self.order]
+
+    def decisions(self, texts: Sequence[str]) -> Any:
+        """Return the scores of all labels in order; of two labels, how far the second is ahead."""
+        scores = self.predictor.scored(checked_texts(texts), self.scorer.log_weights)[:, self.order]
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def explain(self, text: str, label: Any) -> Explanation:
+        """Return the share of each word, run and n-gram in the scores that decide on a label."""
+        predictor, params = self.predictor, self.learned.params
+        words = predictor.words_of(text)
+        hidden, _ = predictor.hidden(words)
+        probabilities = self.scorer.probabilities(hidden[None])[0]
+        known = self.learned.out_vocabulary
+        chosen = int(probabilities.argmax()) if label is None else label_id(known, label)
+        pieces, decisions = line_pieces(predictor, words), []
+        for name, row, sign in self.learned.layer.decisions(chosen, self.head.counts):
+            bias = float(params.out_bias[row]) if params.out_bias.size else 0.0
+            found = shares(predictor, pieces, sign * params.out_vectors[row].astype(np.float64))
+            score = sign * bias + sum(piece.share for piece in found)
+            decisions.append(Decision(name, score, sign * bias, found))
+        return Explanation(self.labels[chosen], float(probabilities[chosen]), words, decisions)
+
+
+def checked_texts(texts: Any) -> list[str]:
+    """Return texts as a list; raise a `DataError` if they are not strings."""
+    if isinstance(texts, str):
+        raise DataError("texts: one string was given; give a list of texts")
+    if hasattr(texts, "columns"):
+        raise DataError("texts: a data frame was given; give the column of its texts, such as frame['text']")
+    found = list(texts)
+    for wrong in (text for text in found if not isinstance(text, str)):
+        raise DataError(f"texts: {wrong!r:.80} is of type {type(wrong).__name__}: give strings")
+    return found
