@@ -20,6 +20,8 @@ class Tallied(NamedTuple):
 class Tally(RecommenderModel):
     exponent: Annotated[float, Range(0)] = 1.0  # the power of the number of events
 
+    grid = ([{"exponent": 1.0}, {"exponent": 0.5}], [{}])  # what `compare` tries: to fit with, to ask with
+
     def count(self, log: Any, tells: Any) -> Tallied:
         return Tallied(log.items.counts.astype(np.float32) ** np.float32(self.exponent))
 

@@ -9,8 +9,10 @@ import commands
 import pytest
 
 PLUGINS = Path(commands.__file__).parent / "plugins"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "models"
 RECOMMENDER, LANGUAGE_MODEL, CLASSIFIER = (
-    PLUGINS / f"toy_{name}.py" for name in ("recommender", "language_model", "classifier")
+    folder / f"toy_{name}.py"
+    for folder, name in ((DOCS, "recommender"), (PLUGINS, "language_model"), (PLUGINS, "classifier"))
 )
 LETTERS = "abcdefg"
 GRAPH = '''"""Rings: vectors of the nodes of a graph, of few numbers."""
