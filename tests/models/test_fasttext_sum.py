@@ -238,7 +238,7 @@ def test_fasttexts_file_has_the_directions_of_sums(model, tmp_path, caplog):
             rows = len(model.subwords.ids(word)) + (word in model.vocabulary)
             np.testing.assert_allclose(read[word] * rows, model.vectors[word], rtol=1e-4, atol=1e-6)
     with pytest.raises(ConfigError, match="no output rows"):
-        unhot.load(tmp_path / "m.bin")
+        FastText.load_fasttext(tmp_path / "m.bin")
 
 
 def test_a_table_of_floret_has_the_directions_of_sums(text, tmp_path, caplog):

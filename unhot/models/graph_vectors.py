@@ -186,8 +186,8 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
 
         windows = WindowData(text=walks_on(self, self.known_part(data.text), tells))
         lr = self.lr or LR
-        more: dict[str, Any] = {"lr": lr, "usual_lr": LR, "whole": whole}
-        more["chosen"] = {"lr": lr, "output": self.layer.spec()}
+        chosen = {"lr": lr, "output": self.layer.spec()}
+        more: dict[str, Any] = {"lr": lr, "usual_lr": LR, "whole": whole, "chosen": chosen}
         return window_training(self, self.task(), windows, begins, tells, **more)
 
     def make_answers(self, learned: LearnedNodes) -> WordAnswers:

@@ -113,9 +113,7 @@ class Item2Vec(ItemFields, RecommenderModel):
             usual = min(LR, LR * USUAL_INPUTS / mean, STABLE / most)
         if self.lr is None and usual < LR:
             tells.say(f"lr={usual:.2g}: up to {most:,} items of a line predict an item at once")
-        windows = WindowData(text=log)
-        if self.users == "vector":
-            windows = with_users(log)
+        windows = with_users(log) if self.users == "vector" else WindowData(text=log)
         return item_training(self, self.task(longest), data, windows, begins, tells, usual_lr=usual)
 
     def make_answers(self, learned: LearnedItems) -> "UserAnswers":

@@ -28,6 +28,7 @@ from unhot.vectors.formats.directory import (
     is_model,
     load_model,
 )
+from unhot.vectors.formats.fasttext import read_fasttext
 from unhot.vectors.formats.sniff import head_of, is_fasttext, sniff
 from unhot.vectors.store import Vectors
 
@@ -91,11 +92,12 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Any:
 
 
 def _load_file(path: Path) -> Any:
-    if is_fasttext(path):
-        return FastText.load_fasttext(path) if holds_model(path) else Vectors.load(path)
-    kind = sniff(path)
-    looks = kind is None and (head_of(path).lstrip().startswith(ARPA) or path.suffix in PACKED)
-    return load_language_model(path) if looks or head_of(path).startswith(MAGIC) else Vectors.load(path)
+    if is_fasttext(path) and (holds_model(path) or read_fasttext(path).header.supervised):
+        return FastText.load_fasttext(path)  # a classifier: the error names what opens it
+    head, kind = head_of(path), sniff(path)
+    if (kind is None and path.suffix in PACKED) or head.lstrip().startswith((MAGIC, ARPA)):
+        return load_language_model(path)
+    return load_model(path) if kind is None else Vectors.load(path)  # the first one raises an error
 
 
 def load_language_model(path: str | os.PathLike[str], threads: int = 2) -> LanguageModel:
