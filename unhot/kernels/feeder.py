@@ -22,8 +22,6 @@ from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.lanes import LANES
 from unhot.types import Floats, Ids
 
-MARGIN = 256  # numbers before and behind a buffer that loops write to, see `_apart`
-
 
 class Inputs(NamedTuple):
     """The rows of an example, or the words of its targets, and how often each occurs.
@@ -124,19 +122,9 @@ def _no_columns(
 def inputs_buffer(most: int) -> Inputs:
     """Return buffers for up to `most` rows, padded for vector code."""
     size = most + LANES
-    times = _apart(2 * size, np.float32)
+    times = aligned_zeros(2 * size)
     times[:most] = 1.0
-    return Inputs(_apart(size + LANES, np.int32), times, aligned_zeros(size, np.int32))
-
-
-def _apart(size: int, kind: Any) -> Any:
-    """Return zeros that no other array is near to.
-
-    Loops that copy rows into buffers add up weights, too. Whether such a loop runs as vector code, which adds
-    in another order, depends on whether the arrays are near each other. So the same seed would not always
-    give the same bytes.
-    """
-    return aligned_zeros(size + 2 * MARGIN, kind)[MARGIN : MARGIN + size]
+    return Inputs(aligned_zeros(size + LANES, np.int32), times, aligned_zeros(size, np.int32))
 
 
 @inner

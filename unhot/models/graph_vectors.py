@@ -186,9 +186,10 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
 
         windows = WindowData(text=walks_on(self, self.known_part(data.text), tells))
         lr = self.lr or LR
-        chosen = {"lr": lr, "output": self.layer.spec()}
-        more: dict[str, Any] = {"lr": lr, "usual_lr": LR, "whole": whole, "chosen": chosen}
-        return window_training(self, self.task(), windows, begins, tells, **more)
+        more: dict[str, Any] = {"lr": lr, "usual_lr": LR, "whole": whole}
+        return window_training(
+            self, self.task(), windows, begins, tells, **more, chosen={"lr": lr, "output": self.layer.spec()}
+        )
 
     def make_answers(self, learned: LearnedNodes) -> WordAnswers:
         """Return what answers questions about the nodes."""

@@ -66,14 +66,19 @@ def _labels(feeder: Any, scratch: Any, place: Any) -> Any:
 def _put_rows(lines: Any, line: Any, inputs: Any, at: Any, hot: Any) -> Any:
     """Write the rows of a line and their weights; return their number and the sum of squared weights.
 
-    This loop has no branches, so that it becomes vector code.
+    The sum has a loop of its own. In one loop, the compiler makes vector code and scalar code, and where the
+    arrays are in memory decides which of them runs. The two add in another order, so the same seed would not
+    always give the same bytes.
     """
     first, squares = lines.starts[line], np.float32(0.0)
     count = lines.starts[line + 1] - first
     for i in range(count):
-        row, weight = lines.entries[first + i], lines.weights[first + i]
+        place = np.uint64(first + i)  # without a sign: no place is negative, so the loops become vector code
+        row = lines.entries[place]
         inputs.row[i] = row + (hot.in_shift if row < hot.in_rows else 0)
-        inputs.times[at + i] = weight
+        inputs.times[np.uint64(at + i)] = lines.weights[place]
+    for i in range(count):
+        weight = lines.weights[np.uint64(first + i)]
         squares += weight * weight
     return count, squares
 
