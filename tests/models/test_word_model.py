@@ -1,6 +1,8 @@
 """SkipGram and CBOW as a user meets them."""
 
+import gc
 import hashlib
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -241,3 +243,15 @@ def test_the_pairs_trained_are_those_of_the_definition(shard, tmp_path):
             1 for _ in corpus_pairs(corpus, window=3, keep=keep_probability(corpus.vocabulary.counts, 1e-2))
         )
     assert model.history.pairs == expected
+
+
+@pytest.mark.parametrize("kind", [unhot.SkipGram, unhot.FastText, unhot.GloVe])
+def test_a_model_that_is_gone_leaves_nothing_in_memory(kind):
+    model = kind(dim=4, min_count=1, epochs=1, threads=1).fit([["a", "b", "c"]] * 20)
+    learned = weakref.ref(model.learned)
+    gc.disable()
+    try:
+        del model
+        assert learned() is None
+    finally:
+        gc.enable()

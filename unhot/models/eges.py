@@ -159,8 +159,9 @@ class EGES(ItemFields, WalkFields, RecommenderModel):
                 "(items=, or --items), or set combine=none"
             )
         walks = walks_on(self, read_graph(data.text, directed=self.directed), tells)
-        old = NO_MIXING if begins.learned is None else begins.learned.mixing
-        rows = self.rows_of(walks.vocabulary, data.record.kept.sides, old)
+        rows = self.rows_of(
+            walks.vocabulary, data.record.kept.sides, getattr(begins.learned, "mixing", NO_MIXING)
+        )
         windows = WindowData(text=walks, rows=rows, shared="side values")
         more: dict[str, Any] = {"usual_lr": LR, "kind": functools.partial(LearnedSides, combine=self.combine)}
         return item_training(self, self.task(rows.bags), data, windows, begins, tells, **more)

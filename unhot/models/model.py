@@ -300,7 +300,7 @@ def _train(
     """Run a training; `show` is called with its state, which changes, or with the old one if it fails."""
 
     def now(progress: Progress | None = None) -> None:
-        if training.learned is not None:
+        if training is not None and training.learned is not None:
             show(FitState(training.learned, begins.history, origin, training.chosen))
 
     def save() -> None:
@@ -312,7 +312,7 @@ def _train(
         tells.say(f"checkpoint: {begins.history.words:,} {model.unit}, in {folder}")
 
     told = dataclasses.replace(tells, callbacks=[now, *tells.callbacks], save=save)
-    training = model.training(data, begins, told)
+    training: Any = model.training(data, begins, told)
     try:
         now()
         if tells.checkpoint is not None and training.learned is not None:
@@ -329,6 +329,7 @@ def _train(
         raise
     finally:
         training.close()
+        training = None  # its callbacks hold it: what it trained would stay in memory without the model
 
 
 @contextlib.contextmanager
