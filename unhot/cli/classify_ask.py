@@ -64,7 +64,7 @@ def predict(
     threads: int,
     force: bool,
     quiet: bool,
-) -> int:
+) -> None:
     """Give labels to texts.
 
     INPUT is a file with a text in each line, or a table (.csv, .tsv, .jsonl, .parquet), compressed or not, of
@@ -98,7 +98,6 @@ def predict(
             )
 
     write_rows(out, "predicting", write, quiet=quiet)
-    return 0
 
 
 def _is_plain(
@@ -136,7 +135,7 @@ def _predict_lines(
 @click.option("--all", "everything", is_flag=True, help=f"Show all shares, not only the {SHOWN} largest.")
 @plugin_option
 @json_option
-def explain(model: str, text: str, label: str | None, everything: bool, as_json: bool) -> int:
+def explain(model: str, text: str, label: str | None, everything: bool, as_json: bool) -> None:
     """Show how much each word and n-gram of TEXT speaks for a label.
 
     A score is a sum over words, runs of words and n-grams. So the shares are exact: they add up to the score.
@@ -146,10 +145,9 @@ def explain(model: str, text: str, label: str | None, everything: bool, as_json:
     found = open_classifier(model).explain(text, label)
     if as_json:
         show_json(found)
-        return 0
+        return
     for decision in found.decisions:
         _show_decision(found, decision, None if everything else SHOWN)
-    return 0
 
 
 def _show_decision(found: Explanation, decision: Decision, most: int | None) -> None:

@@ -57,7 +57,7 @@ def test(
     all_labels: bool,
     plot: str | None,
     as_json: bool,
-) -> int:
+) -> None:
     """Compare predictions with the labels of FILE.
 
     FILE has lines with labels, or is a table, as for `train`. Accuracy is the share of lines whose labels are
@@ -80,14 +80,13 @@ def test(
         _draw(found, plot)
     if as_json:
         show_json(found.figures.as_dict())
-        return 0
+        return
     _show_figures(found.figures)
     _show_labels(found.figures, None if all_labels else SHOWN)
     mistakes = most_confused(found.confusion, found.labels, SHOWN) if found.confusion.size else []
     if mistakes:
         lines = [(each.label, each.predicted, f"{each.examples:,}", f"{each.share:.1%}") for each in mistakes]
         print_table("taken for another", ("label", "taken for", "lines", "of the label"), lines, "", gap=True)
-    return 0
 
 
 def _some(rows: LabelledRows, source: str) -> Iterator[tuple[str, list[str]]]:
@@ -190,7 +189,7 @@ def calibrate(
     kind: str | None,
     force: bool,
     as_json: bool,
-) -> int:
+) -> None:
     """Make probabilities honest: fit a temperature on the lines of FILE, and save it in MODEL.
 
     FILE has lines with labels that MODEL was not trained on. Predicted labels stay the same.
@@ -218,7 +217,7 @@ def calibrate(
     if as_json:
         changes = {name: {"before": getattr(before, name), "after": getattr(after, name)} for name in names}
         show_json({"temperature": temperature, "examples": before.examples, **changes})
-        return 0
+        return
     lines = [
         (
             "expected calibration error",
@@ -229,4 +228,3 @@ def calibrate(
     ]
     how = f"Temperature {temperature:.4f}, fitted on {before.examples:,} lines and saved in {model}."
     print_table("", ("", "before", "after"), lines, how)
-    return 0

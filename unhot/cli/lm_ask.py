@@ -54,7 +54,7 @@ def perplexity(
     threads: int,
     force: bool,
     as_json: bool,
-) -> int:
+) -> None:
     """Measure how well MODEL predicts TEXT.
 
     A token is a word or the end of a line. Words that MODEL does not know count as <unk>; the perplexity
@@ -76,7 +76,7 @@ def perplexity(
     if as_json:
         every = result.as_json() if figures is None else figures.as_json()
         show_json(every)
-        return 0
+        return
     click.echo(f"perplexity                  {result.perplexity:,.2f}  ({result.bits:.3f} bits a token)")
     click.echo(f"perplexity without unknown  {result.perplexity_without_unknown:,.2f}")
     click.echo(f"tokens                      {result.tokens:,} in {result.lines:,} lines")
@@ -85,7 +85,6 @@ def perplexity(
         click.echo(f"of probability zero         {result.zero:,}: that is why the perplexity is infinite")
     if figures is not None:
         _show_details(figures)
-    return 0
 
 
 def _show_details(figures: LanguageFigures) -> None:
@@ -127,7 +126,7 @@ def score(
     force: bool,
     by_line: bool,
     quiet: bool,
-) -> int:
+) -> None:
     """Give each text its log10 probability and its perplexity.
 
     INPUT is a file with a text in each line, or a table (.csv, .tsv, .jsonl, .parquet), compressed or not, of
@@ -182,7 +181,6 @@ def score(
     if not quiet and seen.number:
         shown = ", ".join(f"{p}%: {10**value:,.1f}" for p, value in seen.at(PERCENTILES).items())
         note(f"perplexities of {seen.number:,} texts, percentiles: {shown}")
-    return 0
 
 
 @click.command()
@@ -207,7 +205,7 @@ def score(
 @click.option("--next", "k", type=click.IntRange(1), help="Show the K most likely next words instead.")
 @plugin_option
 @json_option
-def generate(model: str, context: str, number: int, k: int | None, as_json: bool, **how: Any) -> int:
+def generate(model: str, context: str, number: int, k: int | None, as_json: bool, **how: Any) -> None:
     """Draw sentences from MODEL, after the words of CONTEXT if these are given."""
     from unhot.models.load import load_language_model
 
@@ -218,7 +216,7 @@ def generate(model: str, context: str, number: int, k: int | None, as_json: bool
             show_json([word._asdict() for word in words])
         for word, probability in () if as_json else words:
             click.echo(f"{probability:.6f}  {word}")
-        return 0
+        return
     seed = how.pop("seed")
     seeds = [None if seed is None else seed + i for i in range(number)]
     drawn = [found.generate(context, seed=each, **how) for each in seeds]
@@ -226,4 +224,3 @@ def generate(model: str, context: str, number: int, k: int | None, as_json: bool
         show_json(drawn)
     for sentence in () if as_json else drawn:
         click.echo(sentence)
-    return 0

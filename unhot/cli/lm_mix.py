@@ -35,7 +35,7 @@ from unhot.cli.show import note, print_table, show_json
 @json_option
 def mix(
     models: tuple[str, ...], validation: str, target: str, carry: bool, threads: int, as_json: bool
-) -> int:
+) -> None:
     """Mix language models: each MODEL counts as much as suits the text of --validation best.
 
     The weights are learned by expectation maximisation. The mixture is a model of its own: its folder has
@@ -56,11 +56,10 @@ def mix(
         show_json(
             {"weights": weights, "perplexity": together, "alone": dict(zip(models, alone, strict=True))}
         )
-        return 0
+        return
     rows = [
         (name, f"{weight:.4f}", f"{value:,.2f}")
         for name, weight, value in zip(models, mixture.weights, alone, strict=True)
     ]
     print_table("", ("model", "weight", "perplexity"), rows, f"together: {together:,.2f}, on {validation}")
     note(f"saved to {target}")
-    return 0

@@ -59,7 +59,7 @@ def for_users(
     k: int,
     exclude_seen: bool | None,
     as_json: bool,
-) -> int:
+) -> None:
     """Recommend items for users, or for a history.
 
     A model holds the histories of users only if it was trained with --with-users; otherwise give --log or
@@ -71,7 +71,7 @@ def for_users(
     if user_type is not None:
         answer = _asked(found, "items_for", "--user-type")(user_type, k)
         show_json({user_type: [each._asdict() for each in answer]}) if as_json else _show("", answer)
-        return 0
+        return
     if log is not None:
         from unhot.models.fitting import Tells
         from unhot.models.log_data import EVENTS_ALONE, opened_log
@@ -94,7 +94,6 @@ def for_users(
         lists = found.recommend_many([*whom.values()], k, exclude_seen=exclude_seen, filter=among_items)
         answers = dict(zip(whom, lists, strict=True))
     _show_all(answers, "for", titled=bool(users), as_json=as_json)
-    return 0
 
 
 @click.command(cls=SeveralValues)
@@ -104,7 +103,7 @@ def for_users(
 @count_option
 @plugin_option
 @json_option
-def similar(model: str, items: tuple[str, ...], values: tuple[str, ...], k: int, as_json: bool) -> int:
+def similar(model: str, items: tuple[str, ...], values: tuple[str, ...], k: int, as_json: bool) -> None:
     """Show the items that are most similar to an item, or to a new item that has some side values."""
     if bool(items) == bool(values):
         raise click.UsageError("give items, or --values of a new item, and not both")
@@ -119,7 +118,6 @@ def similar(model: str, items: tuple[str, ...], values: tuple[str, ...], k: int,
             given.setdefault(column, []).append(value)
         answers[" ".join(values)] = _asked(found, "similar_to", "--values")(given, k)
     _show_all(answers, "similar to", titled=True, as_json=as_json)
-    return 0
 
 
 @click.command()
@@ -127,19 +125,18 @@ def similar(model: str, items: tuple[str, ...], values: tuple[str, ...], k: int,
 @click.argument("items", nargs=-1, required=True, metavar="ITEM...")
 @plugin_option
 @json_option
-def explain(model: str, items: tuple[str, ...], as_json: bool) -> int:
+def explain(model: str, items: tuple[str, ...], as_json: bool) -> None:
     """Show what the vectors of items are made of: an item's own part, and its side values (eges)."""
     asked = _asked(open_recommender(model), "explain", "explain")
     answers = _each(items, asked)
     if as_json:
         show_json({item: dict(answer) for item, answer in answers.items()})
-        return 0
+        return
     for item, answer in answers.items():
         if not answer:
             continue
         rows = [(part, f"{100 * weight:.1f} %") for part, weight in answer]
         print_table(item, ("part", "weight"), rows, "")
-    return 0
 
 
 def _each(names: Collection[str], ask: Callable[[str], Any]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def evaluate(
     exclude_seen: bool | None,
     sampled: int | None,
     as_json: bool,
-) -> int:
+) -> None:
     """Ask a model which item came next, and compare: all items are ranked.
 
     Without LOG the questions of its split are asked, which the model keeps, or its log (--with-users). Give
@@ -78,7 +78,6 @@ def evaluate(
         show_json(result.as_dict())
     else:
         _show(result)
-    return 0
 
 
 def _numbers(ks: str) -> list[int]:
