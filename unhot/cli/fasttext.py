@@ -18,18 +18,17 @@ Examples:
 """
 
 
-@click.group(epilog=EXAMPLES)
-def fasttext() -> None:
-    """Run fastText's commands, with its options and its output.
+fasttext = click.Group(
+    "fasttext",
+    commands=[
+        *(skipgram, cbow, supervised, quantize, nn, analogies),
+        *(print_word_vectors, print_sentence_vectors, print_ngrams),
+        *(predict, predict_prob, test, test_label, dump),
+    ],
+    help="""Run fastText's commands, with its options and its output.
 
     Files are fastText's own, .bin and .ftz; - stands for standard input. docs/moving-from-fasttext.md lists
     the differences.
-    """
-
-
-for _command in (
-    *(skipgram, cbow, supervised, quantize, nn, analogies),
-    *(print_word_vectors, print_sentence_vectors, print_ngrams),
-    *(predict, predict_prob, test, test_label, dump),
-):
-    fasttext.add_command(_command)
+    """,
+    epilog=EXAMPLES,
+)

@@ -58,7 +58,7 @@ def evaluate(
     c: float,
     seed: int,
     as_json: bool,
-) -> int:
+) -> None:
     """Measure the vectors of a graph: classify nodes (--labels), or predict the edges that were held out.
 
     Nodes are classified by one logistic regression for each label; a node gets as many labels as it has. Held
@@ -91,7 +91,7 @@ def evaluate(
     figures = found.as_dict()
     if as_json:
         show_json(figures)
-        return 0
+        return
     rows = []
     for name, value in figures.items():
         if isinstance(value, float) and name not in ("share", "c"):
@@ -99,7 +99,6 @@ def evaluate(
             rows.append((name.replace("_", " "), f"{100 * value:.2f} %", _span(low, high)))
     how = ", ".join(f"{name} {value}" for name, value in figures.items() if isinstance(value, int))
     print_table("", ("", "", "95 % interval"), rows, how)
-    return 0
 
 
 def _link_notes(directed: bool, figures: dict[str, Any]) -> list[str]:
@@ -118,10 +117,9 @@ def _span(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{100 * low:.2f} .. {100 * high:.2f}"
 
 
-@click.group(epilog=EXAMPLES)
-def graph() -> None:
-    """Vectors of the nodes of a graph: train and measure them."""
-
-
-for _command in (train, evaluate):
-    graph.add_command(_command)
+graph = click.Group(
+    "graph",
+    commands=[train, evaluate],
+    help="Vectors of the nodes of a graph: train and measure them.",
+    epilog=EXAMPLES,
+)

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from unhot.cli.demos import lm_demo
 from unhot.cli.family_train import train_command
 from unhot.cli.lm_ask import generate, perplexity, score
 from unhot.cli.lm_compare import compare
-from unhot.cli.lm_demo import demo
 from unhot.cli.lm_mix import mix
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
@@ -54,15 +54,6 @@ HELP = {
 train = train_command("language", TRAIN, EXAMPLES, helps=HELP)
 
 
-@click.group(epilog=EXAMPLES)
-def lm() -> None:
-    """Language models: train, ask, mix and compare them.
-
-    MODEL is a folder that `train` wrote, an ARPA file, compressed or not, or a binary file of KenLM
-    (probing).
-    """
-
-
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--order", type=click.IntRange(1, 16), default=3, show_default=True, help="Words of an n-gram.")
@@ -83,7 +74,7 @@ def count(
     threads: int,
     force: bool,
     as_json: bool,
-) -> int:
+) -> None:
     """Count the n-grams of a text, and show the most frequent ones."""
     from unhot.corpus.encoding import encode
     from unhot.ngrams.counting import count_ngrams
@@ -105,12 +96,11 @@ def count(
             found = counts.most_frequent(order, top)
     if as_json:
         show_json({"order": order, "ngrams": sizes, "top": dict(found)})
-        return 0
+        return
     how = ", ".join(f"{size:,} of order {each}" for each, size in enumerate(sizes, 1))
     print_table(
         "", ("n-gram", "count"), [(ngram, f"{times:,}") for ngram, times in found], f"different: {how}"
     )
-    return 0
 
 
 @click.command()
@@ -119,7 +109,7 @@ def count(
 @click.option("--compact", is_flag=True, help="A folder: write the compact layout.")
 @threads_option
 @plugin_option
-def convert(model: str, out: str, compact: bool, threads: int) -> int:
+def convert(model: str, out: str, compact: bool, threads: int) -> None:
     """Write MODEL in another form: an ARPA file (.arpa, .arpa.gz, ...) or a folder."""
     from unhot.models.load import load_language_model
     from unhot.models.ngram_model import NGramModel
@@ -142,8 +132,15 @@ def convert(model: str, out: str, compact: bool, threads: int) -> int:
     else:
         found.laid_out(compact=compact).save(out)
     note(f"saved to {out}")
-    return 0
 
 
-for _command in (train, perplexity, score, generate, mix, compare, count, convert, demo):
-    lm.add_command(_command)
+lm = click.Group(
+    "lm",
+    commands=[train, perplexity, score, generate, mix, compare, count, convert, lm_demo],
+    help="""Language models: train, ask, mix and compare them.
+
+    MODEL is a folder that `train` wrote, an ARPA file, compressed or not, or a binary file of KenLM
+    (probing).
+    """,
+    epilog=EXAMPLES,
+)

@@ -22,7 +22,7 @@ from unhot.cli.classify import classify
 from unhot.cli.completion import complete_text
 from unhot.cli.convert import convert
 from unhot.cli.cooccur import cooccur
-from unhot.cli.demo import demo
+from unhot.cli.demos import demo
 from unhot.cli.evaluate import evaluate
 from unhot.cli.fasttext import fasttext
 from unhot.cli.graph import graph
@@ -52,22 +52,19 @@ EPILOG = (
 )
 
 
-@click.group(
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG
-)
-@click.version_option(__version__, message="unhot %(version)s")
-def group() -> None:
-    """Learn vectors from data with a big vocabulary.
+group = click.Group(
+    commands=[
+        *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate, classify, lm, recommend, graph),
+        *(bench, info, verify, convert, fasttext, demo, warmup),
+    ],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="""Learn vectors from data with a big vocabulary.
 
     Fast, exact, and with an exchangeable softmax.
-    """
-
-
-for _command in (
-    *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate, classify, lm, recommend, graph),
-    *(bench, info, verify, convert, fasttext, demo, warmup),
-):
-    group.add_command(_command)
+    """,
+    epilog=EPILOG,
+)
+click.version_option(__version__, message="unhot %(version)s")(group)
 complete_text(group)
 
 

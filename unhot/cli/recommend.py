@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from unhot.cli.demos import recommend_demo
 from unhot.cli.family_train import train_command
 from unhot.cli.recommend_ask import explain, for_users, similar
 from unhot.cli.recommend_compare import compare
-from unhot.cli.recommend_demo import demo
 from unhot.cli.recommend_measure import evaluate
 
 TRAIN = """\
@@ -38,12 +38,9 @@ Examples:
   unhot recommend demo
 """
 train = train_command("recommend", TRAIN, EXAMPLES, metavar="LOG...")
-
-
-@click.group(epilog=EXAMPLES)
-def recommend() -> None:
-    """Recommend items: train, ask, evaluate and compare models of a log."""
-
-
-for _command in (train, evaluate, for_users, similar, explain, compare, demo):
-    recommend.add_command(_command)
+recommend = click.Group(
+    "recommend",
+    commands=[train, evaluate, for_users, similar, explain, compare, recommend_demo],
+    help="Recommend items: train, ask, evaluate and compare models of a log.",
+    epilog=EXAMPLES,
+)
