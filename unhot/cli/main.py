@@ -16,7 +16,6 @@ import traceback
 import click
 from click.shell_completion import shell_complete
 
-from unhot.cli.analogy import analogy
 from unhot.cli.bench import bench
 from unhot.cli.classify import classify
 from unhot.cli.completion import complete_text
@@ -28,7 +27,7 @@ from unhot.cli.fasttext import fasttext
 from unhot.cli.graph import graph
 from unhot.cli.info import info
 from unhot.cli.lm import lm
-from unhot.cli.neighbors import neighbors
+from unhot.cli.neighbors import analogy, neighbors
 from unhot.cli.outputs import outputs
 from unhot.cli.phrases import phrases
 from unhot.cli.recommend import recommend

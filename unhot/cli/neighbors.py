@@ -1,24 +1,25 @@
-"""The command `unhot neighbors`, for words given as arguments, read from lines, or typed at a prompt."""
+"""The commands `unhot neighbors` and `unhot analogy`.
+
+Words are arguments, lines of standard input, or typed at a prompt.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from unhot.cli.options import restrict_option, which_option
+import unhot
+from unhot.cli.options import json_option, restrict_option, which_option
 from unhot.cli.outputs import plugin_option
-from unhot.cli.show import note
+from unhot.cli.show import note, show_json
 from unhot.errors import DataError
 from unhot.json_file import json_text, plain
 from unhot.screen.terminal import printable, shown
-
-if TYPE_CHECKING:
-    from unhot.vectors.store import Vectors
 
 PROMPT = "> "
 EXAMPLES = """
@@ -30,6 +31,17 @@ Examples:
   unhot neighbors vectors.bin                    opens a prompt; an empty line ends it
   cut -f1 words.tsv | unhot neighbors model --json
 """
+ANALOGY_EXAMPLES = """
+\b
+Examples:
+  unhot analogy model king man woman
+  unhot analogy model paris france italy -n 3 --method mul
+  unhot analogy vectors.vec king man woman --restrict-vocab 30000 --json
+"""
+FORMULAS = {
+    "add": "cos(x, {a}) - cos(x, {b}) + cos(x, {c})",
+    "mul": "cos(x, {a}) cos(x, {c}) / cos(x, {b}), cosines mapped to 0..1",
+}
 
 
 @click.command(epilog=EXAMPLES)
@@ -53,87 +65,127 @@ def neighbors(
     unseen words have neighbours, too.
     """
     vectors = _opened(model, which)
-    search = _Search(vectors, topn, restrict_vocab, as_json)
+    answered = functools.partial(_answered, vectors, topn, restrict_vocab)
     if words:
-        search.all_or_nothing((" ".join(words),) if {"+", "-"} & set(words) else words)
+        queries = (" ".join(words),) if {"+", "-"} & set(words) else words
+        answers = [answered(query) for query in queries]  # before any is shown: an error is shown alone
+        for number, answer in enumerate(answers):
+            _show(*answer, as_json, number if len(answers) > 1 else None)
         return 0
     if sys.stdin is None:
         raise click.UsageError("no WORD was given, and there is no standard input to read words from")
-    if sys.stdin.isatty():
-        search.each(_typed(len(vectors)))
-        return 0
-    return 0 if search.each(_lines()) else 1
+    number = missed = 0
+    for query in _typed(len(vectors)) if sys.stdin.isatty() else _lines():
+        try:
+            answer = answered(query)
+        except DataError as error:
+            missed += 1
+            if as_json:
+                click.echo(json_text({"word": query, "error": str(error)}))
+            else:
+                note(printable(str(error)))
+        else:
+            _show(*answer, as_json, number)
+            number += 1
+    return 1 if missed and not sys.stdin.isatty() else 0
 
 
-def _opened(path: str, which: str) -> Vectors:
+@click.command(epilog=ANALOGY_EXAMPLES)
+@click.argument("model")
+@click.argument("a")
+@click.argument("b")
+@click.argument("c")
+@click.option(
+    "-n", "--topn", type=click.IntRange(1), default=10, show_default=True, help="Number of answers."
+)
+@click.option(
+    "--method",
+    type=click.Choice(["add", "mul"]),
+    default="add",
+    show_default=True,
+    help="Add and subtract cosines, or multiply and divide them.",
+)
+@which_option
+@restrict_option
+@json_option
+def analogy(
+    model: str,
+    a: str,
+    b: str,
+    c: str,
+    topn: int,
+    method: str,
+    which: str,
+    restrict_vocab: int | None,
+    as_json: bool,
+) -> None:
+    """Find the word that is to C as A is to B: A - B + C.
+
+    `analogy MODEL king man woman` asks: king is to man as what is to woman? MODEL is a model directory, or a
+    file of vectors in any format that unhot reads. The answers never include the three words themselves.
+    """
+    vectors = unhot.Vectors.load(model, which=which)
+    search = vectors.most_similar if method == "add" else vectors.most_similar_cosmul
+    found = search(positive=[a, c], negative=[b], topn=topn, restrict_vocab=restrict_vocab)
+    unseen = unseen_words((a, b, c), vectors)
+    if as_json:
+        answers = [{"word": word, "score": round(score, 6)} for word, score in found]
+        asked: dict[str, Any] = {"a": a, "b": b, "c": c, "positive": [a, c], "negative": [b]}
+        asked |= {"method": method, "which": which, **({"unseen": unseen} if unseen else {})}
+        show_json({**asked, "restrict_vocab": restrict_vocab, "answers": answers})
+        return
+    tell_unseen(unseen)
+    told = f"{{a}} is to {{b}} as ? is to {{c}}:  x with the greatest {FORMULAS[method]}"
+    click.echo(told.format(a=printable(a), b=printable(b), c=printable(c)))
+    _show_found(found)
+
+
+def _opened(path: str, which: str) -> unhot.Vectors:
     """Open vectors; of a recommender only those of items, which are not near to users in the same way."""
     from unhot.vectors.formats.directory import is_model, load_model
-    from unhot.vectors.store import Vectors
 
     if is_model(path) and load_model(path).config.get("users") == "vector":
         from unhot.models.load import load_saved
 
         model = load_saved(path)
-        items: Vectors = model.vectors if which == "in" else model.out_vectors  # type: ignore[attr-defined]
+        items: unhot.Vectors = model.vectors if which == "in" else model.out_vectors  # type: ignore[attr-defined]
         return items
-    return Vectors.load(path, which=which)
+    return unhot.Vectors.load(path, which=which)
 
 
-@dataclass
-class _Search:
-    """Answers queries and shows the answers."""
-
-    vectors: Vectors
-    topn: int
-    restrict_vocab: int | None
-    as_json: bool
-    shown: int = 0  # the number of answers shown so far
-
-    def all_or_nothing(self, queries: tuple[str, ...]) -> None:
-        """Answer all queries before showing any, so that an error is shown alone."""
-        answers = [(query, *self._answer(query)) for query in queries]
-        for query, found, unseen in answers:
-            self._show(query, found, unseen, heading=len(queries) > 1)
-
-    def each(self, queries: Iterable[str]) -> bool:
-        """Answer queries as they come; return whether all could be answered."""
-        every = True
-        for query in queries:
-            try:
-                found, unseen = self._answer(query)
-            except DataError as error:
-                every = False
-                if self.as_json:
-                    click.echo(json_text({"word": query, "error": str(error)}))
-                else:
-                    note(printable(str(error)))
-            else:
-                self._show(query, found, unseen, heading=True)
-        return every
-
-    def _answer(self, query: str) -> tuple[list[tuple[str, float]], list[str]]:
-        """Return the neighbours, and the words of the query that are not in the vocabulary."""
-        positive, negative = terms(query, self.vectors)
-        found = self.vectors.most_similar(
-            positive=positive, negative=negative, topn=self.topn, restrict_vocab=self.restrict_vocab
-        )
-        return found, unseen_words([*positive, *negative], self.vectors)
-
-    def _show(self, query: str, found: list[tuple[str, float]], unseen: list[str], heading: bool) -> None:
-        if self.as_json:
-            entries = [{"word": other, "similarity": round(cosine, 6)} for other, cosine in found]
-            asked = {"word": query, **({"unseen": unseen} if unseen else {})}
-            click.echo(json_text(plain({**asked, "neighbors": entries})))
-            return
-        tell_unseen(unseen)
-        if heading:
-            click.echo(f"{chr(10) if self.shown else ''}{printable(query)}")
-        for other, cosine in found:
-            click.echo(f"{cosine:7.4f}  {shown(other)}")
-        self.shown += 1
+def _answered(
+    vectors: unhot.Vectors, topn: int, restrict_vocab: int | None, query: str
+) -> tuple[str, list[tuple[str, float]], list[str]]:
+    """Return a query, its neighbours, and its words that are not in the vocabulary."""
+    added, subtracted = terms(query, vectors)
+    found = vectors.most_similar(
+        positive=added, negative=subtracted, topn=topn, restrict_vocab=restrict_vocab
+    )
+    return query, found, unseen_words([*added, *subtracted], vectors)
 
 
-def terms(query: str, vectors: Vectors) -> tuple[list[str], list[str]]:
+def _show(
+    query: str, found: list[tuple[str, float]], unseen: list[str], as_json: bool, number: int | None
+) -> None:
+    """Show an answer; if it has a number, below its query, and from the second on below a blank line."""
+    if as_json:
+        entries = [{"word": other, "similarity": round(cosine, 6)} for other, cosine in found]
+        asked = {"word": query, **({"unseen": unseen} if unseen else {})}
+        click.echo(json_text(plain({**asked, "neighbors": entries})))
+        return
+    tell_unseen(unseen)
+    if number is not None:
+        click.echo(f"{chr(10) if number else ''}{printable(query)}")
+    _show_found(found)
+
+
+def _show_found(found: Iterable[tuple[str, float]]) -> None:
+    """Print a line for each word that was found, with its score."""
+    for word, score in found:
+        click.echo(f"{score:7.4f}  {shown(word)}")
+
+
+def terms(query: str, vectors: unhot.Vectors) -> tuple[list[str], list[str]]:
     """Return the words of a query that are added, and those that are subtracted.
 
     A query that is a word of the vocabulary is not split.
@@ -151,7 +203,7 @@ def terms(query: str, vectors: Vectors) -> tuple[list[str], list[str]]:
     return (signed["+"], signed["-"]) if signed["+"] or signed["-"] else ([query], [])
 
 
-def unseen_words(words: Iterable[str], vectors: Vectors) -> list[str]:
+def unseen_words(words: Iterable[str], vectors: unhot.Vectors) -> list[str]:
     """Return the words that are not in the vocabulary; raise a `DataError` if the vocabulary is empty."""
     if len(vectors) == 0:
         raise DataError(
