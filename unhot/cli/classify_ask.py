@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import unhot.evaluate
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import (
@@ -23,7 +24,6 @@ from unhot.cli.streams import is_stream
 from unhot.cli.text_options import force_option
 
 if TYPE_CHECKING:
-    from unhot.evaluate.labeller import Labeller
     from unhot.lines.explaining import Decision, Explanation
 
 k_option = click.option(
@@ -72,14 +72,13 @@ def predict(
     become lines of label and score, with a tab between them. With -k other than 1, both are lists. OUT
     appears when it is complete.
     """
-    from unhot.evaluate.labeller import open_labeller
     from unhot.lines.choosing import check_asked
     from unhot.lines.predictor import LinePredictor
     from unhot.tables.annotate import annotate
 
     check_asked(k, threshold)
     names = renamed(rename, "label=predicted")
-    labeller = open_labeller(model, threads)
+    labeller = unhot.evaluate.open_labeller(model, threads)
 
     def write(place: Any, on_progress: OnProgress) -> None:
         plain = _is_plain(source, out, kind, k, column, names)
@@ -113,7 +112,7 @@ def _is_plain(
 
 
 def _predict_lines(
-    labeller: Labeller, source: str, out: Any, threshold: float, force: bool, on_progress: Any
+    labeller: unhot.evaluate.Labeller, source: str, out: Any, threshold: float, force: bool, on_progress: Any
 ) -> None:
     """Write a line for each line of a text."""
     from unhot.tables.annotate import opened_result, refuse_same, the_file

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+import unhot
 from unhot.cli.options import json_option, named
 from unhot.cli.show import note, show_json
 from unhot.cli.streams import STDOUT, descriptor_of, is_stream, is_terminal, open_stream
 from unhot.errors import ConfigError, DataError
 from unhot.screen.terminal import printable
-
-if TYPE_CHECKING:
-    from unhot.vectors.store import Vectors
 
 SHOWN = 10  # how many renamed words are shown
 TEXT = ("word2vec-text", "glove")  # formats that a terminal can show
@@ -86,7 +83,7 @@ def convert(
     """
     from unhot.vectors.formats import stream_table
     from unhot.vectors.formats.table import Table
-    from unhot.vectors.store import KEEPING, Vectors
+    from unhot.vectors.store import KEEPING
 
     name = _format(out, out_format)  # raises an error now, not after a long reading
     if as_json and descriptor_of(out) == 1:
@@ -95,7 +92,7 @@ def convert(
         raise click.UsageError("SOURCE is -: vectors are read from files; write them to a file first")
     if name == "fasttext" or (out_format is None and Path(out).suffix == ".bin"):
         _refuse_classifier(source)
-    vectors = Vectors.load(source, source_format, limit=limit, bad_utf8=bad_utf8, which=which)
+    vectors = unhot.Vectors.load(source, source_format, limit=limit, bad_utf8=bad_utf8, which=which)
     whole = name == "fasttext" and limit is None and which == "in" and bad_utf8 == "escape"
     if not len(vectors) and vectors.subwords is not None and name not in KEEPING:
         raise DataError(
@@ -124,7 +121,7 @@ def _format(out: str, given: str | None) -> str:
     return name
 
 
-def _tell(vectors: Vectors, out: str, name: str, renamed: dict[str, str], as_json: bool) -> None:
+def _tell(vectors: unhot.Vectors, out: str, name: str, renamed: dict[str, str], as_json: bool) -> None:
     """Report what was written, and words that the format cannot hold."""
     from unhot.vectors.store import KEEPING
 
@@ -164,12 +161,11 @@ def _wrote_model(source: str, out: str) -> bool:
 
     Return False, and write nothing, if the source is not such a model.
     """
-    from unhot.models.fasttext import FastText
     from unhot.models.load import is_trained, load_saved
     from unhot.vectors.formats.directory import is_model
 
     model = load_saved(source) if is_model(source) and is_trained(source) else None
-    if not isinstance(model, FastText) or not model.subwords.own_rows:
+    if not isinstance(model, unhot.FastText) or not model.subwords.own_rows:
         return False
     model.save_fasttext(out)
     return True

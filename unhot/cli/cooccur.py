@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import unhot.corpus
 from unhot.cli.options import named
 from unhot.cli.show import note, show_json
 from unhot.cli.text_options import (
@@ -22,9 +23,6 @@ from unhot.errors import DataError
 from unhot.screen.terminal import printable
 from unhot.sizes import bytes_of
 from unhot.train.bar import TrainingBar
-
-if TYPE_CHECKING:
-    from unhot.corpus.cells import Cells
 
 EXAMPLES = """
 \b
@@ -161,7 +159,7 @@ def cooccur(context: click.Context, /, inputs: tuple[str, ...], target: str, **o
     _show(facts | ({} if files is None else {"glove": [str(path) for path in files]}), options)
 
 
-def cells_facts(cells: Cells, shown: int) -> dict[str, Any]:
+def cells_facts(cells: unhot.corpus.Cells, shown: int) -> dict[str, Any]:
     """Return facts about cells, for `unhot cooccur` and `unhot info`."""
     import numpy as np
 
@@ -191,32 +189,32 @@ def pair_lines(pairs: list[dict[str, Any]]) -> list[str]:
 
 def _counted(
     context: click.Context, inputs: tuple[str, ...], target: str, options: dict[str, Any], bar: TrainingBar
-) -> Cells:
+) -> unhot.corpus.Cells:
     """Count the cells of a text."""
-    from unhot.corpus.cooccurrence import cooccurrences, counting_settings
-    from unhot.corpus.encoding import encode
+    from unhot.corpus.cooccurrence import counting_settings
     from unhot.corpus.glove_cells import check_glove_words
-    from unhot.corpus.phrases import Phrases
 
     reads = {name: options[name] for name in READING}
     counts = {name: options[name] for name in (*HOW, "sample", "seed", "memory", "threads")}
     counting_settings(**{name: options[name] for name in (*HOW, "sample", "seed")})  # raises an error now
     bytes_of("--memory", options["memory"])
-    read = encode if options["phrases"] is None else Phrases.load(options["phrases"]).encode
+    read = (
+        unhot.corpus.encode
+        if options["phrases"] is None
+        else unhot.corpus.Phrases.load(options["phrases"]).encode
+    )
     with read(source_of(inputs), directory=options["corpus_dir"], progress=bar.reading, **reads) as corpus:
         for line in (*str(corpus.report).splitlines(), f"vocabulary: {len(corpus.vocabulary):,} words"):
             bar.note(line)
         if options["glove"] is not None:
             check_glove_words(corpus.vocabulary)  # raises an error now, not after a long counting
-        return cooccurrences(corpus, directory=target, progress=bar.counting, **counts)
+        return unhot.corpus.cooccurrences(corpus, directory=target, progress=bar.counting, **counts)
 
 
 def _read(
     context: click.Context, inputs: tuple[str, ...], target: str, options: dict[str, Any], bar: TrainingBar
-) -> Cells:
+) -> unhot.corpus.Cells:
     """Read the cells of a file that GloVe's programs wrote."""
-    from unhot.corpus.glove_cells import read_glove_cells
-
     given = given_options(context, TEXT)
     if given or len(inputs) > 1:
         refused = ", ".join(given.values()) or "several files"
@@ -224,7 +222,7 @@ def _read(
             f"{refused}: with --vocab, INPUT must be one file of counts, not a text to count", context
         )
     known = {name: options[name] for name in HOW if name in given_options(context, HOW)}
-    return read_glove_cells(inputs[0], options["vocab"], target, known)
+    return unhot.corpus.read_glove_cells(inputs[0], options["vocab"], target, known)
 
 
 def _glove_files(name: str | None) -> tuple[Path, Path] | None:

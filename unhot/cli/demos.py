@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import unhot
 import unhot.evaluate
 from unhot.cli.options import named
 from unhot.cli.show import note, print_table

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import unhot.evaluate
+from unhot.cli import evaluation_tables
 from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import new_bar, show_json
 from unhot.errors import ConfigError, FormatError, whole
+from unhot.evaluate.files import numbered_lines, question_file, question_files
 
 if TYPE_CHECKING:
     from unhot.evaluate.examples import Progress
-    from unhot.evaluate.held_out import HeldOut
     from unhot.models.word_model import WordModel
 
 KINDS = ("text", "similarity", "analogies", "categories", "outliers", "seeds")
@@ -153,10 +153,15 @@ def evaluate(model: str, as_json: bool, **options: Any) -> None:
         asked = ", ".join(f"--{kind} {'MODEL' if kind == 'seeds' else 'FILE'}" for kind in KINDS)
         raise click.UsageError(f"nothing to evaluate: give one or more of {asked}")
     results: dict[str, Any] = {}
-    if options["text"]:
-        results["held_out"] = _held_out(_open(model), options)
-    if any(options[kind] for kind in KINDS[1:]):
-        results.update(_of_vectors(model, options))
+    with new_bar("{task.description:<10}", "{task.percentage:>3.0f}%", transient=True) as bar:
+        if options["text"]:
+            names = ("window", "shrink", "sample", "tokenizer", "seed", "force")
+            settings = {name: options[name] for name in names}
+            opened = _open(model)
+            found = unhot.evaluate.held_out(opened, options["text"], progress=bar.show, **settings)
+            results["held_out"] = found
+        if any(options[kind] for kind in KINDS[1:]):
+            results.update(_of_vectors(model, options, bar.show))
     if as_json:
         show_json(
             {
@@ -165,8 +170,6 @@ def evaluate(model: str, as_json: bool, **options: Any) -> None:
             }
         )
         return
-    from unhot.cli import evaluation_tables
-
     for number, (name, some) in enumerate(results.items()):
         if number:
             click.echo()
@@ -199,21 +202,9 @@ def _open(path: str) -> WordModel:
     return kind.from_saved(saved)
 
 
-def _held_out(model: WordModel, options: dict[str, Any]) -> HeldOut:
-    from unhot.evaluate import held_out
-
-    settings = {name: options[name] for name in ("window", "shrink", "sample", "tokenizer", "seed", "force")}
-    with _bar("reading") as progress:
-        return held_out(model, options["text"], progress=progress, **settings)
-
-
-def _of_vectors(model: str, options: dict[str, Any]) -> dict[str, Any]:
+def _of_vectors(model: str, options: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Return all results that need only vectors, by kind."""
-    from unhot import evaluate as kinds
-    from unhot.evaluate.files import question_files
-    from unhot.vectors.store import Vectors
-
-    vectors = Vectors.load(model)
+    vectors = unhot.Vectors.load(model)
     common = {name: options[name] for name in ("restrict_vocab", "seed")}
     case = {} if options["case"] is None else {"case": options["case"]}
     results: dict[str, Any] = {}
@@ -221,36 +212,26 @@ def _of_vectors(model: str, options: dict[str, Any]) -> dict[str, Any]:
         paths = [path for given in options[kind] for path in (question_files(given) if files else [given])]
         if paths:
             unseen = {"unseen": options["unseen"]} if kind == "similarity" else {}
-            ask = getattr(kinds, kind)
+            ask = getattr(unhot.evaluate, kind)
             results[kind] = [ask(vectors, path, **common, **case, **unseen) for path in paths]
     methods = ("add", "mul") if options["method"] == "both" else (options["method"],)
     for path in options["analogies"]:
         for method in methods:
-            with _bar("analogies") as progress:
-                found = kinds.analogies(vectors, path, method=method, progress=progress, **common, **case)
+            found = unhot.evaluate.analogies(
+                vectors, path, method=method, progress=progress, **common, **case
+            )
             results.setdefault("analogies", []).append(found)
     if options["seeds"]:
-        others = [Vectors.load(path) for path in options["seeds"]]
-        with _bar("neighbours") as progress:
-            asked = _asked(options["words"])
-            results["stability"] = kinds.stability(
-                vectors, others, k=options["neighbors"], words=asked, progress=progress, **common
-            )
+        others = [unhot.Vectors.load(path) for path in options["seeds"]]
+        asked = _asked(options["words"])
+        results["stability"] = unhot.evaluate.stability(
+            vectors, others, k=options["neighbors"], words=asked, progress=progress, **common
+        )
     return results
 
 
 def _asked(words: str) -> int | list[str]:
     """Return a number of words, or the words of a file."""
-    from unhot.evaluate.files import numbered_lines, question_file
-
     if re.fullmatch(r"[-+]?[0-9]+", words):
         return whole("--words", int(words), 1)
     return [line for _, line in numbered_lines(question_file(words)) if line]
-
-
-@contextmanager
-def _bar(stage: str) -> Iterator[Progress]:
-    """Show a bar on a terminal; give a function to call with the stage, the amount done and the total."""
-    with new_bar("{task.description:<10}", "{task.percentage:>3.0f}%", transient=True) as bar:
-        task = bar.add_task(stage, total=None)
-        yield lambda stage, done, total: bar.update(task, description=stage, completed=done, total=total)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+import unhot.evaluate
 from unhot.cli.family_train import train_command
 from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
@@ -65,27 +66,24 @@ def evaluate(
     out edges (unhot graph train --hold-out 0.1) are compared with random pairs that are no edges; give the
     GRAPH of the training.
     """
-    from unhot.evaluate.links import predict_links
-    from unhot.evaluate.nodes import classify_nodes, read_labels
-    from unhot.models.graph_vectors import GraphVectors
+    from unhot.evaluate.nodes import read_labels
     from unhot.models.load import load_saved
-    from unhot.vectors.store import Vectors
 
     if labels is not None:
-        vectors, given = Vectors.load(model), read_labels(labels)
-        found = classify_nodes(vectors, given, share=share, splits=splits, c=c, seed=seed)
+        vectors, given = unhot.Vectors.load(model), read_labels(labels)
+        found = unhot.evaluate.classify_nodes(vectors, given, share=share, splits=splits, c=c, seed=seed)
         node = next(node for node in given if node in vectors)
         note(f"labels of {len(given):,} nodes, such as {node}: {', '.join(given[node])}")
     else:
         opened = load_saved(model)
-        if not isinstance(opened, GraphVectors) or not opened.hold_out:
+        if not isinstance(opened, unhot.GraphVectors) or not opened.hold_out:
             raise click.UsageError(
                 "nothing to ask: give --labels FILE, or train the graph with --hold-out 0.1"
             )
         edges = None if graph is None else opened.read(graph)
         if edges is not None and not opened.learned_from_graph(edges):
             raise DataError(f"{graph}: is not the graph that {model} learned from; give that graph")
-        found = predict_links(opened, edges, seed=seed)  # type: ignore[assignment]
+        found = unhot.evaluate.predict_links(opened, edges, seed=seed)  # type: ignore[assignment]
         for line in _link_notes(opened.directed, found.as_dict()):
             note(line)
     figures = found.as_dict()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import unhot
 from unhot.cli.model_options import listed_models
 from unhot.cli.options import json_option
 from unhot.cli.show import show_json, size_of
@@ -16,7 +17,6 @@ from unhot.screen.terminal import printable, shown
 
 if TYPE_CHECKING:
     from unhot.vectors.formats.directory import SavedModel
-    from unhot.vectors.store import Vectors
 
 FIRST = 10  # the number of words shown
 LONGEST = 10_000  # characters of a value shown
@@ -104,14 +104,13 @@ def _show_cells(path: Path, as_json: bool) -> None:
 def _of_model(path: Path) -> dict[str, Any]:
     from unhot.vectors.formats.directory import load_model
     from unhot.vectors.formats.model_folder import has_ngrams
-    from unhot.vectors.store import Vectors
 
     saved = load_model(path)
     tensors = {name: list(tensor.shape) for name, tensor in saved.tensors.items()}
     commonest = dict(
         zip(saved.vocabulary.words[:FIRST], saved.vocabulary.counts[:FIRST].tolist(), strict=True)
     )
-    ngrams = _of_ngrams(Vectors.load(path)) if has_ngrams(saved) else {}
+    ngrams = _of_ngrams(unhot.Vectors.load(path)) if has_ngrams(saved) else {}
     facts = {**saved.config, "vocabulary": len(saved.vocabulary), "tensors": tensors, **ngrams}
     more = {**_of_labels(saved), **_of_log(saved)}
     return {**facts, "commonest": commonest, **more, "bytes": size_of(path)}
@@ -141,9 +140,8 @@ def _of_labels(saved: SavedModel) -> dict[str, Any]:
 
 def _of_vectors(path: Path) -> dict[str, Any]:
     from unhot.vectors.formats import existing_format
-    from unhot.vectors.store import Vectors
 
-    vectors = Vectors.load(path)
+    vectors = unhot.Vectors.load(path)
     facts = {
         "format": existing_format(path),
         "words": len(vectors),
@@ -153,7 +151,7 @@ def _of_vectors(path: Path) -> dict[str, Any]:
     return {**facts, "bytes": size_of(path), "first": vectors.words[:FIRST]}
 
 
-def _of_ngrams(vectors: Vectors) -> dict[str, Any]:
+def _of_ngrams(vectors: unhot.Vectors) -> dict[str, Any]:
     """Return how words are split and how many rows they have; nothing if words have no n-grams."""
     subwords = vectors.subwords
     if subwords is None:
@@ -170,10 +168,9 @@ def _of_ngrams(vectors: Vectors) -> dict[str, Any]:
 
 def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
     """Show each piece of a word: text, length of its vector, cosine with the word, buckets, rows."""
-    from unhot.vectors.store import Vectors
     from unhot.vectors.subword_vectors import SubwordVectors
 
-    vectors = Vectors.load(path)
+    vectors = unhot.Vectors.load(path)
     if not isinstance(vectors, SubwordVectors):
         raise DataError(
             f"{path}: its words are not made of n-grams; "

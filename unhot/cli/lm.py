@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import click
 
+import unhot
 from unhot.cli.demos import lm_demo
 from unhot.cli.family_train import train_command
 from unhot.cli.lm_ask import generate, perplexity, score
 from unhot.cli.lm_compare import compare
-from unhot.cli.lm_mix import mix
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import threads_option
 from unhot.cli.show import new_bar, note, print_table, show_json
-from unhot.cli.text_options import force_option
+from unhot.cli.text_options import force_option, source_of
 from unhot.errors import ConfigError
 
 TRAIN = """\
@@ -76,24 +77,20 @@ def count(
     as_json: bool,
 ) -> None:
     """Count the n-grams of a text, and show the most frequent ones."""
-    from unhot.corpus.encoding import encode
+    from unhot.corpus import encode
     from unhot.ngrams.counting import count_ngrams
 
-    source: Any = [name if name == "-" else Path(name) for name in inputs]
     keep: dict[str, Any] = {"empty_lines": True, "unknown": True}
     keep |= {"min_count": min_count, "column": column, "threads": threads, "force": force}
-    with new_bar("counting", "{task.percentage:>3.0f}%", transient=True, quiet=as_json) as bar:
-        task = bar.add_task("counting", total=None)
-
-        def tell(done: int, total: int | None) -> None:
-            bar.update(task, completed=done, total=total)
-
-        with (
-            encode(source, progress=tell, **keep) as corpus,
-            count_ngrams(corpus, order, memory=memory, threads=threads, on_section=tell) as counts,
-        ):
-            sizes = [counts.level(each).counts.size for each in range(1, order + 1)]
-            found = counts.most_frequent(order, top)
+    bar = new_bar("counting", "{task.percentage:>3.0f}%", transient=True, quiet=as_json)
+    tell = functools.partial(bar.show, "counting")
+    with (
+        bar,
+        encode(source_of(inputs), progress=tell, **keep) as corpus,
+        count_ngrams(corpus, order, memory=memory, threads=threads, on_section=tell) as counts,
+    ):
+        sizes = [counts.level(each).counts.size for each in range(1, order + 1)]
+        found = counts.most_frequent(order, top)
     if as_json:
         show_json({"order": order, "ngrams": sizes, "top": dict(found)})
         return
@@ -111,11 +108,8 @@ def count(
 @plugin_option
 def convert(model: str, out: str, compact: bool, threads: int) -> None:
     """Write MODEL in another form: an ARPA file (.arpa, .arpa.gz, ...) or a folder."""
-    from unhot.models.load import load_language_model
-    from unhot.models.ngram_model import NGramModel
-
-    found = load_language_model(model, threads)
-    if not isinstance(found, NGramModel):
+    found = unhot.load_language_model(model, threads)
+    if not isinstance(found, unhot.NGramModel):
         raise ConfigError(
             f"{model}: only models of n-grams have other forms; a binary file of KenLM has only hashes of "
             "its n-grams, so it can be asked, but not converted: give the ARPA file that it was made from"
@@ -132,6 +126,57 @@ def convert(model: str, out: str, compact: bool, threads: int) -> None:
     else:
         found.laid_out(compact=compact).save(out)
     note(f"saved to {out}")
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
+@click.option("--validation", required=True, metavar="TEXT", help="Text that no MODEL was trained on.")
+@click.option(
+    "-o",
+    "--model-dir",
+    "target",
+    required=True,
+    metavar="MODEL",
+    callback=named,
+    help="Directory to write to.",
+)
+@click.option(
+    "--carry/--alone",
+    default=True,
+    show_default=True,
+    help="Neural models: go on from line to line, or begin each line anew.",
+)
+@threads_option
+@plugin_option
+@json_option
+def mix(
+    models: tuple[str, ...], validation: str, target: str, carry: bool, threads: int, as_json: bool
+) -> None:
+    """Mix language models: each MODEL counts as much as suits the text of --validation best.
+
+    The weights are learned by expectation maximisation. The mixture is a model of its own: its folder has
+    copies of all MODELs.
+    """
+    from unhot.vectors.formats.model_claim import claimed_model
+
+    with claimed_model(Path(target)):
+        found = [unhot.load_language_model(name, threads) for name in models]
+        mixture = unhot.Mixture.of(found, Path(validation), carry=carry)
+        alone = [each.perplexity(Path(validation), carry=carry).perplexity for each in found]
+        together = mixture.perplexity(Path(validation), carry=carry).perplexity
+        mixture.save(target)
+    if as_json:
+        weights = dict(zip(models, mixture.weights, strict=True))
+        show_json(
+            {"weights": weights, "perplexity": together, "alone": dict(zip(models, alone, strict=True))}
+        )
+        return
+    rows = [
+        (name, f"{weight:.4f}", f"{value:,.2f}")
+        for name, weight, value in zip(models, mixture.weights, alone, strict=True)
+    ]
+    print_table("", ("model", "weight", "perplexity"), rows, f"together: {together:,.2f}, on {validation}")
+    note(f"saved to {target}")
 
 
 lm = click.Group(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import unhot
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import (
@@ -62,20 +64,15 @@ def perplexity(
     unless --alone is given.
     """
     from unhot.evaluate.language import measure_language
-    from unhot.models.load import load_language_model
 
-    found = load_language_model(model, threads)
-    figures = None
+    found = unhot.load_language_model(model, threads)
     with new_bar("scoring", "{task.percentage:>3.0f}%", transient=True, quiet=as_json) as bar:
-        task = bar.add_task("scoring", total=None)
         how: dict[str, Any] = {"column": column, "carry": carry, "force": force}
-        how["progress"] = lambda done, total: bar.update(task, completed=done, total=total)
-        if details:
-            figures = measure_language(found, source, **how)
+        how["progress"] = functools.partial(bar.show, "scoring")
+        figures = measure_language(found, source, **how) if details else None
         result = found.perplexity(source, **how) if figures is None else figures.result
     if as_json:
-        every = result.as_json() if figures is None else figures.as_json()
-        show_json(every)
+        show_json(result.as_json() if figures is None else figures.as_json())
         return
     click.echo(f"perplexity                  {result.perplexity:,.2f}  ({result.bits:.3f} bits a token)")
     click.echo(f"perplexity without unknown  {result.perplexity_without_unknown:,.2f}")
@@ -142,11 +139,10 @@ def score(
 
     from unhot.json_file import plain
     from unhot.lm.percentiles import Percentiles
-    from unhot.models.load import load_language_model
     from unhot.tables.annotate import annotate
 
     names = renamed(rename, "score=log10")
-    found, seen = load_language_model(model, threads), Percentiles()
+    found, seen = unhot.load_language_model(model, threads), Percentiles()
     nulls = zero = 0
 
     def columns(texts: list[str]) -> Any:
@@ -207,9 +203,7 @@ def score(
 @json_option
 def generate(model: str, context: str, number: int, k: int | None, as_json: bool, **how: Any) -> None:
     """Draw sentences from MODEL, after the words of CONTEXT if these are given."""
-    from unhot.models.load import load_language_model
-
-    found = load_language_model(model)
+    found = unhot.load_language_model(model)
     if k is not None:
         words = found.next_words(context, k)
         if as_json:

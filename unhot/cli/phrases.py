@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import unhot.corpus
 from unhot.atomic import replacing
 from unhot.cli.show import show_json
 from unhot.cli.streams import STDOUT, descriptor_of, is_stream, open_stream
@@ -23,10 +24,6 @@ from unhot.corpus.reading.streams import PACKERS, packed_file
 from unhot.errors import ConfigError, DataError
 from unhot.screen.terminal import printable
 from unhot.train.bar import TrainingBar
-
-if TYPE_CHECKING:
-    from unhot.corpus.corpus import Corpus
-    from unhot.corpus.phrases import Phrases
 
 EXAMPLES = """
 \b
@@ -127,7 +124,6 @@ def phrases(
     INPUT is any text that `unhot train` reads. The joined text has a line for each sentence. Train a model on
     the joined text, or on INPUT with the list of phrases: `unhot train INPUT --phrases FILE`.
     """
-    from unhot.corpus.encoding import encode
     from unhot.corpus.phrases.joining import check_delimiter
 
     _check_outputs(inputs, out, list_path, options)
@@ -136,7 +132,7 @@ def phrases(
         check_delimiter(found.delimiter)
     bar = TrainingBar(quiet=options["quiet"] or options["as_json"])
     reads = {name: options[name] for name in ("tokenizer", "column", "force", "threads")}
-    with bar, encode(source_of(inputs), min_count=1, progress=bar.reading, **reads) as corpus:
+    with bar, unhot.corpus.encode(source_of(inputs), min_count=1, progress=bar.reading, **reads) as corpus:
         for line in str(corpus.report).splitlines():
             bar.note(line)
         if options["apply"] is None:
@@ -151,15 +147,13 @@ def phrases(
         _show(found, {"words": corpus.words, "joined_words": words, "out": out, "list": list_path}, options)
 
 
-def _begun(context: click.Context, options: dict[str, Any]) -> Phrases:
+def _begun(context: click.Context, options: dict[str, Any]) -> unhot.corpus.Phrases:
     """Return the phrases of a list, or settings to find new phrases with."""
-    from unhot.corpus.phrases import Phrases
-
     if options["apply"] is None:
         settings = {name: options[name] for name in (*SETTINGS, "threads")}
         settings["threshold"] = _thresholds(options["threshold"])
         settings["connectors"] = _connectors(options["connectors"])
-        return Phrases(**settings)
+        return unhot.corpus.Phrases(**settings)
     given = given_options(context, SETTINGS)
     if given:
         raise click.UsageError(
@@ -167,7 +161,7 @@ def _begun(context: click.Context, options: dict[str, Any]) -> Phrases:
             "this out",
             context,
         )
-    found = Phrases.load(options["apply"])
+    found = unhot.corpus.Phrases.load(options["apply"])
     found.threads = options["threads"]
     return found
 
@@ -242,7 +236,7 @@ def _is_same(a: Path, b: Path) -> bool:
     return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 
 
-def _write(found: Phrases, corpus: Corpus, out: str) -> int:
+def _write(found: unhot.corpus.Phrases, corpus: unhot.Corpus, out: str) -> int:
     """Write the joined text and return its number of words."""
     if is_stream(out):
         with open_stream(out) as stream:
@@ -255,7 +249,7 @@ def _write(found: Phrases, corpus: Corpus, out: str) -> int:
         return found.write(corpus, sink)
 
 
-def _show(found: Phrases, facts: dict[str, Any], options: dict[str, Any]) -> None:
+def _show(found: unhot.corpus.Phrases, facts: dict[str, Any], options: dict[str, Any]) -> None:
     """Show the best phrases, as a table or as JSON."""
     best = found.phrases[: options["shown"]]
     if options["as_json"]:

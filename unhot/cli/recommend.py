@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import click
 
+import unhot.evaluate
 from unhot.cli.demos import recommend_demo
 from unhot.cli.family_train import train_command
-from unhot.cli.recommend_ask import explain, for_users, similar
+from unhot.cli.options import json_option
+from unhot.cli.outputs import plugin_option
+from unhot.cli.recommend_ask import explain, for_users, open_recommender, seen_option, similar
 from unhot.cli.recommend_compare import compare
-from unhot.cli.recommend_measure import evaluate
+from unhot.cli.show import note, print_table, show_json
 
 TRAIN = """\
 Learn to recommend items from a log of users and items.
@@ -38,6 +44,105 @@ Examples:
   unhot recommend demo
 """
 train = train_command("recommend", TRAIN, EXAMPLES, metavar="LOG...")
+
+
+@click.command()
+@click.argument("model")
+@click.argument("log", required=False)
+@click.option(
+    "--split",
+    "part",
+    type=click.Choice(["test", "validation"]),
+    default="test",
+    show_default=True,
+    help="The part of the log to ask for.",
+)
+@click.option("--prefixes", metavar="FILE", help="Ask for these instead: a prefix a line, its target last.")
+@click.option("--at", "ks", metavar="K,K,...", default="5,10,20", show_default=True, help="Lengths of lists.")
+@seen_option
+@click.option("--sampled", type=click.IntRange(1), help="Also rank among so many random items; see the help.")
+@plugin_option
+@json_option
+def evaluate(
+    model: str,
+    log: str | None,
+    part: str,
+    prefixes: str | None,
+    ks: str,
+    exclude_seen: bool | None,
+    sampled: int | None,
+    as_json: bool,
+) -> None:
+    """Ask a model which item came next, and compare: all items are ranked.
+
+    Without LOG the questions of its split are asked, which the model keeps, or its log (--with-users). Give
+    the LOG of the training if the model keeps neither: after more than 4 million events, or if it is old.
+    An item that recommendations cannot have is a miss: one that the model does not know, and, with
+    --exclude-seen, one of the history. Recall, NDCG, MRR and hit rate have bootstrap intervals over users.
+    Figures with --sampled are higher than the true ones and may order models differently; they are only good
+    for comparing with old papers.
+    """
+    import numpy as np
+
+    from unhot.models.fitting import Tells
+    from unhot.models.log_data import EVENTS_ALONE, learned_from_log, opened_log
+
+    numbers = _numbers(ks)
+    found = open_recommender(model)
+    how: dict[str, Any] = {"prefixes": prefixes, "ks": numbers, "exclude_seen": exclude_seen}
+    how["sampled"] = sampled or 0
+    if prefixes is not None:
+        how["prefixes"] = unhot.read_log(prefixes, format="sessions")
+        if short := int((np.diff(how["prefixes"].starts) < 2).sum()):
+            note(f"{prefixes}: {short:,} lines have only one item, which is no question")
+    if log is None:
+        result = unhot.evaluate.evaluate_recommender(found, part=part, **how)
+    else:
+        with opened_log(found, log, Tells(), **EVENTS_ALONE) as opened:
+            if not learned_from_log(found, opened):
+                note(f"{log} is not the log of the training: the model may have learned what it is asked")
+            result = unhot.evaluate.evaluate_recommender(found, opened, part, **how)
+    if as_json:
+        show_json(result.as_dict())
+    else:
+        _show(result)
+
+
+def _numbers(ks: str) -> list[int]:
+    try:
+        return [int(k) for k in ks.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"--at {ks}: give whole numbers with commas between them, such as 5,10,20"
+        ) from None
+
+
+def _show(result: unhot.evaluate.Recommending) -> None:
+    """Print the figures in percent with their intervals, then how they were measured."""
+    from unhot.evaluate.bootstrap import NO_INTERVAL
+
+    rows = []
+    for name, value in result.figures.items():
+        low, high = result.intervals.get(name, NO_INTERVAL)
+        percent = not name.startswith(("popularity_rank", "novelty"))
+        interval = "" if math.isnan(low) else f"{100 * low:.2f} .. {100 * high:.2f}"
+        rows.append((name, f"{100 * value:.2f} %" if percent else f"{value:,.1f}", interval))
+    how = (
+        f"{result.model} learned from {result.learned_from} (split {result.split}), asked on {result.part}: "
+        f"{result.cases:,} questions of {result.users:,} users or sessions, {result.unknown:,} with an item "
+        f"that the model does not know: misses; items of the history {result.seen}; "
+        f"{result.milliseconds:.2f} ms a question"
+    )
+    if result.repeated:
+        how += (
+            f"\n{result.repeated:,} targets are in the history, which recommendations exclude: misses; "
+            "--keep-seen ranks them"
+        )
+    if result.unanswered:
+        how += f"\n{result.unanswered:,} histories have no item that the model knows: misses"
+    print_table("", ("", "", "95 % interval"), rows, how)
+
+
 recommend = click.Group(
     "recommend",
     commands=[train, evaluate, for_users, similar, explain, compare, recommend_demo],

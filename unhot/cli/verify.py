@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+import unhot
 from unhot.cli.options import json_option
 from unhot.cli.show import show_json, size_of
 from unhot.errors import FormatError
@@ -52,8 +53,7 @@ def verify(model: str, as_json: bool) -> int:
 
 def _check(path: Path) -> dict[str, Any]:
     from unhot.vectors.formats.directory import is_model, load_model
-    from unhot.vectors.store import Vectors
 
     own = is_model(path)
-    words = len(load_model(path, verify=True).vocabulary if own else Vectors.load(path).vectors)
+    words = len(load_model(path, verify=True).vocabulary if own else unhot.Vectors.load(path).vectors)
     return {"checksums": own, "words": words, "bytes": size_of(path)}

@@ -62,7 +62,7 @@ class Bar(Progress):
         if self.drawn:
             escape_terminals()
 
-    def show(self, before: str, done: int, total: int | None, behind: str) -> None:
+    def show(self, before: str, done: int, total: int | None, behind: str = "") -> None:
         """Show how much is done, as the only task of the bar."""
         if not self.tasks:
             self.add_task(before, total=None, text="")

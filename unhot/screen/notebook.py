@@ -42,7 +42,7 @@ class NotebookBar:
         self.stopped = True
         self._shown.update(self)
 
-    def show(self, before: str, done: int, total: int | None, behind: str) -> None:
+    def show(self, before: str, done: int, total: int | None, behind: str = "") -> None:
         """Show how much is done, unless the bar has just been updated."""
         self.before, self.behind = before, behind
         self.done, self.total = done, total
