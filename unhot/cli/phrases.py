@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import Any
 
 import click
 
 import unhot.corpus
-from unhot.atomic import replacing
 from unhot.cli.show import show_json
 from unhot.cli.streams import STDOUT, descriptor_of, is_stream, open_stream
 from unhot.cli.text_options import (
@@ -20,7 +18,6 @@ from unhot.cli.text_options import (
     source_of,
     tokenizer_option,
 )
-from unhot.corpus.reading.streams import PACKERS, packed_file
 from unhot.errors import ConfigError, DataError
 from unhot.screen.terminal import printable
 from unhot.train.bar import TrainingBar
@@ -238,14 +235,9 @@ def _is_same(a: Path, b: Path) -> bool:
 
 def _write(found: unhot.corpus.Phrases, corpus: unhot.Corpus, out: str) -> int:
     """Write the joined text and return its number of words."""
-    if is_stream(out):
-        with open_stream(out) as stream:
-            return found.write(corpus, stream)
-    kind = Path(out).suffix.removeprefix(".")
-    with (
-        replacing(Path(out)) as file,
-        packed_file(kind, file, "wb") if kind in PACKERS else contextlib.nullcontext(file) as sink,
-    ):
+    from unhot.tables.annotate import opened_result
+
+    with open_stream(out) if is_stream(out) else opened_result(out) as sink:
         return found.write(corpus, sink)
 
 

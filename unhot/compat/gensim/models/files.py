@@ -1,30 +1,22 @@
 """Handle files around vectors: unpack compressed files, read and write counts, refuse pickles."""
 
-import bz2
 import contextlib
-import gzip
 import logging
-import lzma
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from unhot.atomic import replacing
-from unhot.corpus.reading.streams import HEAD, TextStream, compression
+from unhot.corpus.reading.streams import HEAD, PACKERS, TextStream, compression, packed_file
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.leftovers import scratch_folder
 from unhot.types import Counts
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 logger = logging.getLogger("unhot")
-PACKS: dict[str, Callable[[BinaryIO], Any]] = {
-    ".gz": lambda file: gzip.GzipFile("", "wb", fileobj=file, mtime=0),
-    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
-    ".xz": lambda file: lzma.LZMAFile(file, "wb"),
-}
 DIGITS = 18  # any count of this many digits fits 64 bits
 PICKLE = b"\x80"  # the first byte of a pickle, in all protocols in use
 
@@ -67,13 +59,10 @@ def refuse_pickle(path: Path) -> None:
 @contextlib.contextmanager
 def packed(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write; its ending .gz, .bz2 or .xz says how it is compressed, as in gensim."""
+    kind = path.suffix.lower().removeprefix(".")
     with replacing(path) as file:
-        packs = PACKS.get(path.suffix.lower())
-        if packs is None:
-            yield file
-        else:
-            with packs(file) as out:
-                yield out
+        with packed_file(kind, file, "wb") if kind in PACKERS else contextlib.nullcontext(file) as out:
+            yield out
 
 
 @contextlib.contextmanager
