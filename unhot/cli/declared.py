@@ -7,10 +7,9 @@ says what it means. Classes of plugins are read in the same way.
 from __future__ import annotations
 
 import ast
-import io
+import itertools
 import sys
-import tokenize
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,15 +65,15 @@ def _classes(path: Path, decorator: str) -> dict[str, Declared]:
     text = path.read_text(encoding="utf-8")
     if "dataclass" not in text:  # no class with settings: there is nothing to parse
         return {}
-    tree, comments = ast.parse(text), _comments(text)
+    tree, lines = ast.parse(text), text.split("\n")
     kinds = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    calls = [_registering(kind.decorator_list, decorator) for kind in kinds]
+    calls = [_decorators(kind).get(decorator) for kind in kinds]
     alone = sum(call is not None for call in calls) == 1
     out = {}
     for kind, call in zip(kinds, calls, strict=True):
         doc = (ast.get_docstring(tree) if alone else None) or ast.get_docstring(kind) or kind.name
         bases = [ast.unparse(base).partition("[")[0] for base in kind.bases]
-        settings = _fields(kind, comments)
+        settings = _fields(kind, lines)
         facts = {
             node.targets[0].id: _value(node.value)
             for node in kind.body
@@ -89,25 +88,23 @@ def _classes(path: Path, decorator: str) -> dict[str, Declared]:
 def declared_fields(source: str) -> dict[str, DeclaredField]:
     """Return the fields of a class, given its source."""
     kind = ast.parse(source).body[0]
-    return _fields(kind, _comments(source)) if isinstance(kind, ast.ClassDef) else {}
+    return _fields(kind, source.split("\n")) if isinstance(kind, ast.ClassDef) else {}
 
 
-def _fields(kind: ast.ClassDef, comments: Mapping[int, tuple[str, bool]]) -> dict[str, DeclaredField]:
+def _decorators(kind: ast.ClassDef) -> dict[str, ast.Call]:
+    """Return the decorators `@name(...)` of a class by name."""
+    calls = [node for node in kind.decorator_list if isinstance(node, ast.Call)]
+    return {node.func.id: node for node in calls if isinstance(node.func, ast.Name)}
+
+
+def _fields(kind: ast.ClassDef, lines: Sequence[str]) -> dict[str, DeclaredField]:
     if not any("dataclass" in ast.unparse(decorator) for decorator in kind.decorator_list):
         return {}  # what such a class declares is for type checkers
-    fields = [_setting(node, comments) for node in kind.body if isinstance(node, ast.AnnAssign)]
+    fields = [_setting(node, lines) for node in kind.body if isinstance(node, ast.AnnAssign)]
     return {field.name: field for field in fields if "ClassVar" not in field.type}
 
 
-def _registering(decorators: Iterable[ast.expr], name: str) -> ast.Call | None:
-    """Return the decorator `@name("...")` of a class, or None if it has no such decorator."""
-    for node in decorators:
-        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == name:
-            return node
-    return None
-
-
-def _setting(field: ast.AnnAssign, comments: Mapping[int, tuple[str, bool]]) -> DeclaredField:
+def _setting(field: ast.AnnAssign, lines: Sequence[str]) -> DeclaredField:
     kind = field.annotation
     if isinstance(kind, ast.Subscript) and ast.unparse(kind.value) == "Annotated":
         kind = kind.slice.elts[0] if isinstance(kind.slice, ast.Tuple) else kind
@@ -118,28 +115,15 @@ def _setting(field: ast.AnnAssign, comments: Mapping[int, tuple[str, bool]]) -> 
         choices = tuple(map(str, ast.literal_eval(kind.slice)))
     default = None if field.value is None else _value(field.value)
     return DeclaredField(
-        ast.unparse(field.target), ast.unparse(kind), default, _meaning(field, comments), choices
+        ast.unparse(field.target), ast.unparse(kind), default, _meaning(field, lines), choices
     )
 
 
-def _meaning(field: ast.AnnAssign, comments: Mapping[int, tuple[str, bool]]) -> str:
+def _meaning(field: ast.AnnAssign, lines: Sequence[str]) -> str:
     """Return the comment behind a field, or the comments in the lines above it."""
-    behind, _ = comments.get(field.end_lineno or 0, ("", False))
-    above: list[str] = []
-    line = field.lineno - 1
-    while comments.get(line, ("", False))[1]:
-        above.insert(0, comments[line][0])
-        line -= 1
-    return behind or " ".join(above)
-
-
-def _comments(text: str) -> dict[int, tuple[str, bool]]:
-    """Return the comments by line, each with whether its line has nothing else."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    found = [token for token in tokens if token.type == tokenize.COMMENT]
-    return {
-        token.start[0]: (token.string.lstrip("# "), token.line.lstrip().startswith("#")) for token in found
-    }
+    behind = lines[(field.end_lineno or 0) - 1].encode()[field.end_col_offset :].decode()
+    above = itertools.takewhile(lambda line: line.lstrip().startswith("#"), lines[field.lineno - 2 :: -1])
+    return behind.lstrip("# ") or " ".join(reversed([line.lstrip("# ") for line in above]))
 
 
 def _value(node: ast.expr) -> Any:
