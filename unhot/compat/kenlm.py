@@ -26,13 +26,11 @@ class ARPALoadComplain:
 
 
 class Config:
-    """Settings of KenLM, which have no effect here."""
+    """Settings of KenLM, with its defaults, which have no effect here."""
 
-    def __init__(self) -> None:
-        """Set what KenLM sets."""
-        self.show_progress = True
-        self.arpa_complain = ARPALoadComplain.ALL
-        self.load_method = LoadMethod.POPULATE_OR_READ
+    show_progress = True
+    arpa_complain = ARPALoadComplain.ALL
+    load_method = LoadMethod.POPULATE_OR_READ
 
 
 class FullScoreReturn(NamedTuple):
@@ -64,16 +62,6 @@ class State:
     def __hash__(self) -> int:
         """Return equal numbers for equal states."""
         return hash(self._key())
-
-    def __copy__(self) -> "State":
-        """Return a state that the next call of `BaseScore` with this one does not change."""
-        other = State()
-        other.chain = self.chain
-        return other
-
-    def __deepcopy__(self, memo: object) -> "State":
-        """Return a copy."""
-        return self.__copy__()
 
 
 class Model:
