@@ -10,7 +10,7 @@ import click
 import unhot
 from unhot.cli.model_options import listed_models
 from unhot.cli.options import json_option
-from unhot.cli.show import show_json, size_of
+from unhot.cli.show import show_facts, show_json, size_of
 from unhot.errors import DataError
 from unhot.models.families import FAMILIES
 from unhot.screen.terminal import printable, shown
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from unhot.vectors.formats.directory import SavedModel
 
 FIRST = 10  # the number of words shown
-LONGEST = 10_000  # characters of a value shown
 EXAMPLES = """
 \b
 Examples:
@@ -62,7 +61,7 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
     if as_json:
         show_json(facts)
     elif not own:
-        _show({**facts, "first": ", ".join(map(shown, facts["first"]))})
+        show_facts({**facts, "first": ", ".join(map(shown, facts["first"]))})
     else:
         _show_model(facts, model)
 
@@ -82,7 +81,7 @@ def _show_model(facts: dict[str, Any], model: str) -> None:
     if isinstance(facts.get("log"), dict):
         learned_from, holds = facts["log"].get("learned_from"), facts.pop("holds")
         facts["log"] = f"learned from {learned_from} (split {facts.get('split')}); holds {holds}"
-    _show({**facts, "tensors": ", ".join(shapes)})
+    show_facts({**facts, "tensors": ", ".join(shapes)})
 
 
 def _show_cells(path: Path, as_json: bool) -> None:
@@ -94,11 +93,11 @@ def _show_cells(path: Path, as_json: bool) -> None:
         facts = {"format": "cells", **cells_facts(cells, FIRST), "bytes": size_of(path)}
     if as_json:
         show_json(facts)
-        return
-    pairs, settings = facts.pop("heaviest"), facts.pop("settings")
-    _show({**settings, **facts, "density": f"{facts['density']:.3%}", "sum": f"{facts['sum']:,.1f}"})
-    for line in pair_lines(pairs):
-        click.echo(line)
+    else:
+        pairs, settings = facts.pop("heaviest"), facts.pop("settings")
+        show_facts({**settings, **facts, "density": f"{facts['density']:.3%}", "sum": f"{facts['sum']:,.1f}"})
+        for line in pair_lines(pairs):
+            click.echo(line)
 
 
 def _of_model(path: Path) -> dict[str, Any]:
@@ -203,9 +202,3 @@ def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
 
 def _listed(numbers: Any) -> str:
     return " ".join("-" if number is None else str(number) for number in numbers)
-
-
-def _show(facts: dict[str, Any]) -> None:
-    width = max(12, *(len(shown(name)) for name in facts))
-    for name, value in facts.items():
-        click.echo(f"{shown(name):<{width}} {'-' if value is None else shown(str(value), LONGEST)}")

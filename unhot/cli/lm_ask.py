@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,11 +19,8 @@ from unhot.cli.row_options import (
     threads_option,
     write_rows,
 )
-from unhot.cli.show import new_bar, note, print_table, show_json
+from unhot.cli.show import new_bar, note, print_table, show_facts, show_json
 from unhot.cli.text_options import force_option
-
-if TYPE_CHECKING:
-    from unhot.evaluate.language import LanguageFigures
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
@@ -74,24 +71,22 @@ def perplexity(
     if as_json:
         show_json(result.as_json() if figures is None else figures.as_json())
         return
-    click.echo(f"perplexity                  {result.perplexity:,.2f}  ({result.bits:.3f} bits a token)")
-    click.echo(f"perplexity without unknown  {result.perplexity_without_unknown:,.2f}")
-    click.echo(f"tokens                      {result.tokens:,} in {result.lines:,} lines")
-    click.echo(f"unknown words               {result.unknown:,}")
+    facts = {
+        "perplexity": f"{result.perplexity:,.2f}  ({result.bits:.3f} bits a token)",
+        "perplexity without unknown": f"{result.perplexity_without_unknown:,.2f}",
+        "tokens": f"{result.tokens:,} in {result.lines:,} lines",
+        "unknown words": f"{result.unknown:,}",
+    }
     if result.zero:
-        click.echo(f"of probability zero         {result.zero:,}: that is why the perplexity is infinite")
+        facts["of probability zero"] = f"{result.zero:,}: that is why the perplexity is infinite"
     if figures is not None:
-        _show_details(figures)
-
-
-def _show_details(figures: LanguageFigures) -> None:
-    """Print what --details adds."""
-    click.echo(f"bits per character          {figures.bits_per_character:.4f}, of {figures.characters:,}")
-    click.echo(
-        f"log Z                       mean {figures.log_z_mean:.4f}, variance {figures.log_z_variance:.4f}"
-    )
-    click.echo(f"without normalising         {figures.own_perplexity:,.2f}")
-    if figures.bands:
+        facts |= {
+            "bits per character": f"{figures.bits_per_character:.4f}, of {figures.characters:,}",
+            "log Z": f"mean {figures.log_z_mean:.4f}, variance {figures.log_z_variance:.4f}",
+            "without normalising": f"{figures.own_perplexity:,.2f}",
+        }
+    show_facts(facts, 27)
+    if figures is not None and figures.bands:
         rows = [(band.name, f"{band.tokens:,}", f"{band.perplexity:,.1f}") for band in figures.bands]
         print_table("", ("count in training", "tokens", "perplexity"), rows, "")
 

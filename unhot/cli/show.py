@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from unhot.screen.terminal import printable_lines, shown, silence
 if TYPE_CHECKING:
     from unhot.screen.console import Bar
 
+LONGEST = 10_000  # characters of a value shown
 PIPE = 160  # the width of tables if stdout is not a terminal
 
 
@@ -34,6 +35,13 @@ def show_json(value: Any) -> None:
     click.echo(json_text(plain(value), indent=1))
     if number := not_finite(value):
         note(f"numbers that are not finite: {number:,}; the JSON has null for them")
+
+
+def show_facts(facts: Mapping[str, Any], width: int = 12) -> None:
+    """Print a line for each fact, with its name in a column of at least the given width."""
+    width = max(width, *(len(shown(name)) for name in facts))
+    for name, value in facts.items():
+        click.echo(f"{shown(name):<{width}} {'-' if value is None else shown(str(value), LONGEST)}")
 
 
 def size_of(path: Path) -> int:
