@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -193,9 +194,8 @@ class Word2Vec:
         model = self._settings(self.epochs, self.alpha)
         known = self._known() if update else Vocabulary([], [])
         new = Vocabulary.from_counts(word_freq, min_count=model.min_count, max_vocab=model.max_vocab)
-        counts = dict(zip(known.words, known.counts.tolist(), strict=True))
-        for word, count in zip(new.words, new.counts.tolist(), strict=True):
-            counts[word] = counts.get(word, 0) + count
+        counts = Counter(dict(zip(known.words, known.counts.tolist(), strict=True)))
+        counts.update(dict(zip(new.words, new.counts.tolist(), strict=True)))
         vocabulary = ordered(counts)
         self._count(vocabulary, corpus_count or 0, sum(word_freq.values()))
         self._begin(vocabulary, update)
