@@ -239,17 +239,17 @@ def calibrate(
     if as_json:
         changes = {name: {"before": getattr(before, name), "after": getattr(after, name)} for name in names}
         show_json({"temperature": temperature, "examples": before.examples, **changes})
-        return
-    lines = [
-        (
-            "expected calibration error",
-            _share(before.expected_calibration_error),
-            _share(after.expected_calibration_error),
-        ),
-        ("log loss", f"{before.log_loss:.4f}", f"{after.log_loss:.4f}"),
-    ]
-    how = f"Temperature {temperature:.4f}, fitted on {before.examples:,} lines and saved in {model}."
-    print_table("", ("", "before", "after"), lines, how)
+    else:
+        lines = [
+            (
+                "expected calibration error",
+                _share(before.expected_calibration_error),
+                _share(after.expected_calibration_error),
+            ),
+            ("log loss", f"{before.log_loss:.4f}", f"{after.log_loss:.4f}"),
+        ]
+        how = f"Temperature {temperature:.4f}, fitted on {before.examples:,} lines and saved in {model}."
+        print_table("", ("", "before", "after"), lines, how)
 
 
 classify = click.Group(

@@ -8,17 +8,15 @@ import itertools
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
+import unhot
 from unhot.compat.fasttext.settings import Unsupervised
 from unhot.errors import ConfigError, DataError
 from unhot.train.bar import TrainingBar
-
-if TYPE_CHECKING:
-    from unhot.models.fasttext import FastText
-    from unhot.train.progress import Progress
+from unhot.train.progress import Progress
 
 EXAMPLES = """
 \b
@@ -200,7 +198,7 @@ def _check_writable(files: dict[str, Path], output: str) -> None:
         ) from error
 
 
-def _save(model: FastText, path: Path, save_output: bool, bar: TrainingBar) -> None:
+def _save(model: unhot.FastText, path: Path, save_output: bool, bar: TrainingBar) -> None:
     """Write the files, to the path or to another one that has room for them."""
     from unhot.cli.rescue import save_somewhere
 

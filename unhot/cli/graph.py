@@ -89,14 +89,14 @@ def evaluate(
     figures = found.as_dict()
     if as_json:
         show_json(figures)
-        return
-    rows = []
-    for name, value in figures.items():
-        if isinstance(value, float) and name not in ("share", "c"):
-            low, high = figures.get(f"{name}_interval") or (None, None)
-            rows.append((name.replace("_", " "), f"{100 * value:.2f} %", _span(low, high)))
-    how = ", ".join(f"{name} {value}" for name, value in figures.items() if isinstance(value, int))
-    print_table("", ("", "", "95 % interval"), rows, how)
+    else:
+        rows = []
+        for name, value in figures.items():
+            if isinstance(value, float) and name not in ("share", "c"):
+                low, high = figures.get(f"{name}_interval") or (None, None)
+                rows.append((name.replace("_", " "), f"{100 * value:.2f} %", _span(low, high)))
+        how = ", ".join(f"{name} {value}" for name, value in figures.items() if isinstance(value, int))
+        print_table("", ("", "", "95 % interval"), rows, how)
 
 
 def _link_notes(directed: bool, figures: dict[str, Any]) -> list[str]:

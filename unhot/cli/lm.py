@@ -93,11 +93,11 @@ def count(
         found = counts.most_frequent(order, top)
     if as_json:
         show_json({"order": order, "ngrams": sizes, "top": dict(found)})
-        return
-    how = ", ".join(f"{size:,} of order {each}" for each, size in enumerate(sizes, 1))
-    print_table(
-        "", ("n-gram", "count"), [(ngram, f"{times:,}") for ngram, times in found], f"different: {how}"
-    )
+    else:
+        how = ", ".join(f"{size:,} of order {each}" for each, size in enumerate(sizes, 1))
+        print_table(
+            "", ("n-gram", "count"), [(ngram, f"{times:,}") for ngram, times in found], f"different: {how}"
+        )
 
 
 @click.command()

@@ -133,11 +133,11 @@ def analogy(
         asked: dict[str, Any] = {"a": a, "b": b, "c": c, "positive": [a, c], "negative": [b]}
         asked |= {"method": method, "which": which, **({"unseen": unseen} if unseen else {})}
         show_json({**asked, "restrict_vocab": restrict_vocab, "answers": answers})
-        return
-    tell_unseen(unseen)
-    told = f"{{a}} is to {{b}} as ? is to {{c}}:  x with the greatest {FORMULAS[method]}"
-    click.echo(told.format(a=printable(a), b=printable(b), c=printable(c)))
-    _show_found(found)
+    else:
+        tell_unseen(unseen)
+        told = f"{{a}} is to {{b}} as ? is to {{c}}:  x with the greatest {FORMULAS[method]}"
+        click.echo(told.format(a=printable(a), b=printable(b), c=printable(c)))
+        _show_found(found)
 
 
 def _opened(path: str, which: str) -> unhot.Vectors:
@@ -172,11 +172,11 @@ def _show(
         entries = [{"word": other, "similarity": round(cosine, 6)} for other, cosine in found]
         asked = {"word": query, **({"unseen": unseen} if unseen else {})}
         click.echo(json_text(plain({**asked, "neighbors": entries})))
-        return
-    tell_unseen(unseen)
-    if number is not None:
-        click.echo(f"{chr(10) if number else ''}{printable(query)}")
-    _show_found(found)
+    else:
+        tell_unseen(unseen)
+        if number is not None:
+            click.echo(f"{chr(10) if number else ''}{printable(query)}")
+        _show_found(found)
 
 
 def _show_found(found: Iterable[tuple[str, float]]) -> None:

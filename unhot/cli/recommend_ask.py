@@ -131,12 +131,10 @@ def explain(model: str, items: tuple[str, ...], as_json: bool) -> None:
     answers = _each(items, asked)
     if as_json:
         show_json({item: dict(answer) for item, answer in answers.items()})
-        return
-    for item, answer in answers.items():
-        if not answer:
-            continue
-        rows = [(part, f"{100 * weight:.1f} %") for part, weight in answer]
-        print_table(item, ("part", "weight"), rows, "")
+    else:
+        for item in filter(answers.get, answers):
+            rows = [(part, f"{100 * weight:.1f} %") for part, weight in answers[item]]
+            print_table(item, ("part", "weight"), rows, "")
 
 
 def _each(names: Collection[str], ask: Callable[[str], Any]) -> dict[str, Any]:

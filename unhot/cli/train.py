@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+import unhot.corpus
 from unhot.cli.model_options import TEXT_FAMILIES, TrainCommand, given_settings, listed_models
 from unhot.cli.options import named
 from unhot.cli.outputs import plugin_option
@@ -22,13 +23,13 @@ from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError, UnhotError
 from unhot.leftovers import scratch_folder
 from unhot.models.families import FAMILIES
+from unhot.train.bar import TrainingBar
+from unhot.train.progress import JsonLog
 
 if TYPE_CHECKING:
     from unhot.cli.declared import Declared
     from unhot.models.model import Model
     from unhot.models.word_model import WordModel
-    from unhot.train.bar import TrainingBar
-    from unhot.vectors.store import Vectors
 
 EXAMPLES = """
 \b
@@ -131,7 +132,6 @@ def train(
     folder that `unhot cooccur` wrote. Ctrl-C stops the training and saves the model as it is. --resume
     continues a training that was interrupted, by Ctrl-C or by a power cut.
     """
-    from unhot.train.bar import TrainingBar
     from unhot.vectors.formats.directory import check_exists
     from unhot.vectors.formats.model_claim import claimed_model
 
@@ -182,11 +182,12 @@ def train(
 
 def _refuse(context: click.Context, why: str) -> None:
     """Raise a usage error if options were given that --resume does not accept."""
-    given = []
-    for param in context.command.get_params(context):
-        there = context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
-        if there and param.name not in RESUMED:
-            given.append(param.opts[-1])
+    given = [
+        param.opts[-1]
+        for param in context.command.get_params(context)
+        if context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+        and param.name not in RESUMED
+    ]
     if given:
         raise click.UsageError(f"{', '.join(given)}: {why}", context)
 
@@ -195,12 +196,8 @@ def _how(
     bar: TrainingBar, stack: contextlib.ExitStack, target: str, options: dict[str, Any], goes_on: bool
 ) -> dict[str, Any]:
     """Return the arguments that `fit` and `resume` share."""
-    from unhot.corpus.phrases import Phrases
-    from unhot.train.checkpoint import Checkpoint
-    from unhot.train.progress import JsonLog
-
     minutes, chunks = options["checkpoint_minutes"] or None, options["checkpoint_chunks"]
-    checkpoint = Checkpoint(path=target, minutes=minutes, chunks=chunks)
+    checkpoint = unhot.Checkpoint(path=target, minutes=minutes, chunks=chunks)
     callbacks: list[Any] = [bar]
     if options["log_json"]:
         callbacks.append(stack.enter_context(JsonLog(options["log_json"], append=goes_on)))
@@ -209,7 +206,7 @@ def _how(
         "reading": bar.reading,
         "counting": bar.counting,
         "note": None if options["quiet"] else bar.note,  # None: warnings are logged, to standard error
-        "phrases": None if options["phrases"] is None else Phrases.load(options["phrases"]),
+        "phrases": None if options["phrases"] is None else unhot.corpus.Phrases.load(options["phrases"]),
         "directory": options["corpus_dir"],
         "checkpoint": checkpoint,
     }
@@ -217,12 +214,11 @@ def _how(
 
 def _resumed(path: str, target: str, options: dict[str, Any]) -> Model[Any, Any]:
     """Load the model of the last checkpoint, and set threads and device if they were given."""
-    from unhot.models.load import load_unfinished
     from unhot.models.settings import checked_setting
 
     if target != path:
         _keep_unfinished(target)
-    learner = load_unfinished(path)
+    learner = unhot.load_unfinished(path)
     for name in ("threads", "device"):
         if options[name] is not None:
             if not hasattr(learner, name):
@@ -355,12 +351,11 @@ def _say_replaced(target: str, bar: TrainingBar) -> None:
         bar.note(f"{target}: holds a finished model, which the new one replaces when it is saved whole")
 
 
-def _open_start(path: str) -> WordModel | Vectors:
+def _open_start(path: str) -> WordModel | unhot.Vectors:
     """Open a model with its output layer, or vectors alone."""
     from unhot.models.load import is_trained, load_words
-    from unhot.vectors.store import Vectors
 
-    return load_words(path) if is_trained(path) else Vectors.load(path)
+    return load_words(path) if is_trained(path) else unhot.Vectors.load(path)
 
 
 def _frozen(freeze: str | None) -> str | list[str] | None:
