@@ -13,13 +13,13 @@ import click
 import unhot.evaluate
 from unhot.cli.classify_ask import explain, k_option, predict, threshold_option
 from unhot.cli.demos import classify_demo
-from unhot.cli.family_train import train_command
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import column_option, format_option, threads_option
 from unhot.cli.show import note, print_table, show_json
 from unhot.cli.text_options import force_option
-from unhot.errors import ConfigError, DataError
+from unhot.cli.train import train_command
+from unhot.errors import ConfigError, DataError, extra
 
 if TYPE_CHECKING:
     from unhot.tables.labelled import LabelledRows
@@ -169,8 +169,6 @@ def _span(interval: tuple[float, float]) -> str:
 
 
 def _figures() -> Any:
-    from unhot.errors import extra
-
     return extra("matplotlib.figure", "plot", "pictures")
 
 
@@ -186,12 +184,10 @@ def _check_picture(path: str) -> None:
 
 def _draw(found: unhot.evaluate.LabelTest, path: str) -> None:
     """Draw the confusion table and the reliability beside each other."""
-    from unhot import plots
-
     figure = _figures().Figure(figsize=(14, 6.5), layout="constrained")
     axes = figure.subplots(1, 2)
-    plots.confusion(axes[0], found.confusion, found.labels)
-    plots.reliability(axes[1], found.figures.reliability)
+    unhot.plots.confusion(axes[0], found.confusion, found.labels)
+    unhot.plots.reliability(axes[1], found.figures.reliability)
     figure.savefig(path, dpi=150)
     note(f"wrote {path}")
 

@@ -82,10 +82,8 @@ def print_word_vectors(model: str) -> None:
 @click.argument("model")
 def print_sentence_vectors(model: str) -> None:
     """Print the vectors of the lines of standard input."""
-    from unhot.lines.line_rows import classifier_lines
-
     asked = unhot.compat.fasttext.load_model(model)
-    for line in classifier_lines(_lines()) if asked.is_supervised else _lines():
+    for line in _lines_of(STDIN) if asked.is_supervised else _lines():
         _put(f"{_numbers(asked.line_vector(line))}\n")
 
 

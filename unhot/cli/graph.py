@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 import unhot.evaluate
-from unhot.cli.family_train import train_command
 from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
 from unhot.cli.show import note, print_table, show_json
+from unhot.cli.train import train_command
 from unhot.errors import DataError
 
 TRAIN = """\

@@ -10,7 +10,6 @@ import click
 
 import unhot
 from unhot.cli.demos import lm_demo
-from unhot.cli.family_train import train_command
 from unhot.cli.lm_ask import generate, perplexity, score
 from unhot.cli.lm_compare import compare
 from unhot.cli.options import json_option, named
@@ -18,6 +17,7 @@ from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import threads_option
 from unhot.cli.show import new_bar, note, print_table, show_json
 from unhot.cli.text_options import force_option, source_of
+from unhot.cli.train import train_command
 from unhot.errors import ConfigError
 
 TRAIN = """\

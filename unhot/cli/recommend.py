@@ -9,12 +9,12 @@ import click
 
 import unhot.evaluate
 from unhot.cli.demos import recommend_demo
-from unhot.cli.family_train import train_command
 from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
 from unhot.cli.recommend_ask import explain, for_users, open_recommender, seen_option, similar
 from unhot.cli.recommend_compare import compare
 from unhot.cli.show import note, print_table, show_json
+from unhot.cli.train import train_command
 
 TRAIN = """\
 Learn to recommend items from a log of users and items.
@@ -89,8 +89,8 @@ def evaluate(
 
     numbers = _numbers(ks)
     found = open_recommender(model)
-    how: dict[str, Any] = {"prefixes": prefixes, "ks": numbers, "exclude_seen": exclude_seen}
-    how["sampled"] = sampled or 0
+    how: dict[str, Any] = {"prefixes": prefixes, "ks": numbers}
+    how |= {"exclude_seen": exclude_seen, "sampled": sampled or 0}
     if prefixes is not None:
         how["prefixes"] = unhot.read_log(prefixes, format="sessions")
         if short := int((np.diff(how["prefixes"].starts) < 2).sum()):

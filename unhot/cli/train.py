@@ -1,4 +1,4 @@
-"""The command `unhot train`."""
+"""The command `unhot train`, and the commands that train the models of one family."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import inspect
 import os
 import tempfile
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,6 +179,24 @@ def train(
         # options that --resume needs again
         again = f" --phrases {options['phrases']}" if options["phrases"] else ""
         return _finish(learner, before, _save(learner, target, options, bar), bar, again)
+
+
+def train_command(
+    family: str, text: str, epilog: str, *, metavar: str = "INPUT...", helps: Mapping[str, str] | None = None
+) -> TrainCommand:
+    """Return the command that trains the models of a family.
+
+    helps  other help texts of options that `unhot train` has, too
+    """
+    taken = [param for param in train.params if family in TAKEN_BY.get(str(param.name), (family,))]
+    params = [copy(param) for param in taken]  # because what a family says about them is its own
+    params[0].metavar = metavar
+    for param in params:
+        if isinstance(param, click.Option):
+            param.help = (helps or {}).get(str(param.name), param.help)
+    command = TrainCommand("train", callback=train.callback, params=params, help=text, epilog=epilog)
+    command.families = (family,)
+    return command
 
 
 def _refuse(context: click.Context, why: str) -> None:
