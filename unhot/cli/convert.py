@@ -104,7 +104,7 @@ def convert(
             renamed = stream_table(file, Table(vectors.words, vectors.vectors, None), name)
     else:
         renamed = {} if whole and _wrote_model(source, out) else vectors.save(out, name)
-    _tell(vectors, out, name, renamed, as_json)
+    _tell(vectors, out, name, renamed, as_json, keeps=name in KEEPING)
 
 
 def _format(out: str, given: str | None) -> str:
@@ -121,12 +121,12 @@ def _format(out: str, given: str | None) -> str:
     return name
 
 
-def _tell(vectors: unhot.Vectors, out: str, name: str, renamed: dict[str, str], as_json: bool) -> None:
+def _tell(
+    vectors: unhot.Vectors, out: str, name: str, renamed: dict[str, str], as_json: bool, *, keeps: bool
+) -> None:
     """Report what was written, and words that the format cannot hold."""
-    from unhot.vectors.store import KEEPING
-
     if as_json:
-        kept = {} if vectors.subwords is None else {"ngrams": name in KEEPING}
+        kept = {} if vectors.subwords is None else {"ngrams": keeps}
         size = {"words": len(vectors), "dim": vectors.vector_size}
         show_json({"out": out, "format": name, **size, "renamed": renamed, **kept})
         return
@@ -138,7 +138,7 @@ def _tell(vectors: unhot.Vectors, out: str, name: str, renamed: dict[str, str], 
     if vectors.subwords is not None and name == "floret":
         held = f"{vectors.subwords.buckets:,} rows of n-grams without words"
     elif vectors.subwords is not None and vectors.subwords.maxn:
-        ngrams = ", with n-grams" if name in KEEPING else ", without n-grams, which this format cannot hold"
+        ngrams = ", with n-grams" if keeps else ", without n-grams, which this format cannot hold"
     place = "standard output" if out == STDOUT else out
     note(f"wrote {place}: {held}, dim {vectors.vector_size}, {name}{ngrams}")
 

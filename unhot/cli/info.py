@@ -1,7 +1,8 @@
-"""The command `unhot info`."""
+"""The commands `unhot info` and `unhot verify`: what a model holds, and whether its bytes are intact."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import unhot
 from unhot.cli.model_options import listed_models
 from unhot.cli.options import json_option
 from unhot.cli.show import show_facts, show_json, size_of
-from unhot.errors import DataError
+from unhot.errors import DataError, FormatError
 from unhot.models.families import FAMILIES
 from unhot.screen.terminal import printable, shown
 
@@ -26,6 +27,12 @@ Examples:
   unhot info vectors.bin --json
   unhot info fasttext.bin --ngrams where
   unhot info cells
+"""
+VERIFY_EXAMPLES = """
+\b
+Examples:
+  unhot verify model
+  unhot verify model --json && echo intact
 """
 
 
@@ -202,3 +209,40 @@ def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
 
 def _listed(numbers: Any) -> str:
     return " ".join("-" if number is None else str(number) for number in numbers)
+
+
+@click.command(epilog=VERIFY_EXAMPLES)
+@click.argument("model")
+@json_option
+def verify(model: str, as_json: bool) -> None:
+    """Read every byte of MODEL and compare it with the saved checksums.
+
+    MODEL is a model directory. A file of vectors in another format has no checksums: it is read, and its
+    format is checked. The exit code is 0 if nothing is wrong. Otherwise it is 1, and the message names the
+    damaged file.
+    """
+    began = time.perf_counter()
+    try:
+        facts: dict[str, Any] = {"model": model, "ok": True, **_check(Path(model))}
+    except FormatError as error:
+        if not as_json:
+            raise FormatError(f"{error}; restore MODEL from a copy, or make it again") from error
+        show_json({"model": model, "ok": False, "error": str(error)})
+        raise click.exceptions.Exit(1) from error
+    facts["seconds"] = round(time.perf_counter() - began, 3)
+    if as_json:
+        show_json(facts)
+    else:
+        plain = "read without errors (this format has no checksums)"
+        click.echo(
+            f"OK: {model}: {'all checksums are right' if facts['checksums'] else plain}; "
+            f"{facts['words']:,} words, {facts['bytes']:,} bytes, {facts['seconds']:.3f} s"
+        )
+
+
+def _check(path: Path) -> dict[str, Any]:
+    from unhot.vectors.formats.directory import is_model, load_model
+
+    own = is_model(path)
+    words = len(load_model(path, verify=True).vocabulary if own else unhot.Vectors.load(path).vectors)
+    return {"checksums": own, "words": words, "bytes": size_of(path)}

@@ -25,7 +25,7 @@ from unhot.cli.demos import demo
 from unhot.cli.evaluate import evaluate
 from unhot.cli.fasttext import fasttext
 from unhot.cli.graph import graph
-from unhot.cli.info import info
+from unhot.cli.info import info, verify
 from unhot.cli.lm import lm
 from unhot.cli.neighbors import analogy, neighbors
 from unhot.cli.outputs import outputs
@@ -34,7 +34,6 @@ from unhot.cli.recommend import recommend
 from unhot.cli.show import note
 from unhot.cli.signals import INTERRUPTED, exit_code, interrupting_signals
 from unhot.cli.train import train
-from unhot.cli.verify import verify
 from unhot.cli.warmup import warmup
 from unhot.errors import ConfigError, UnhotError
 from unhot.screen.terminal import escaped_terminals, silence
