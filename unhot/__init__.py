@@ -9,8 +9,6 @@
 Names are loaded when they are first used, so that importing the package is quick.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -10,8 +10,6 @@ file that exists elsewhere, nothing is written there, and the error says so.
 On Windows, and on file systems without locks, nothing is refused.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Turn raw text into memory-mapped ids, and count which words stand near each other (cells)."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from unhot.lazy import lazy_names

@@ -4,8 +4,6 @@ Each kind of evaluation is one function in its own file. Names are loaded on fir
 the compiler.
 """
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING

@@ -18,8 +18,6 @@ and may order models differently (Krichene and Rendle, On sampled metrics for it
 How many of the drawn items are above the right one is hypergeometric, so it is drawn from the full rank.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ An undirected edge is an arc each way. An edge that is listed several times is o
 they are added up; without weights each edge has the weight 1. An edge from a node to itself is one arc.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain

@@ -18,8 +18,6 @@ References: Perozzi et al., DeepWalk: online learning of social representations,
 node2vec: scalable feature learning for networks, 2016.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple

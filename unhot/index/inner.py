@@ -20,8 +20,6 @@ Rows that are not finite are never found, and queries that are not finite find n
 Reference: Morozov & Babenko, Non-metric similarity graphs for maximum inner product search, 2018.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

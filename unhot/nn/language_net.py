@@ -1,7 +1,5 @@
 """A neural language model as a module: a body, and an output layer on its hidden vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

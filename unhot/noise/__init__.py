@@ -14,8 +14,6 @@
 `Noise` is loaded on first use, because it needs the compiler; the rules do not.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from unhot.lazy import lazy_names

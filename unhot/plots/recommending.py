@@ -1,7 +1,5 @@
 """Pictures of recommenders."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
