@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from tensorflow_counts import tensorflow_expected_counts
 
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.nn import functional as F
-from unhot.noise.expected import tensorflow_expected_counts
 from unhot.noise.rules import log_uniform as log_uniform_probability
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "tf_samplers.json").read_text(encoding="utf-8"))

@@ -126,5 +126,4 @@ class NetScorer(Scorer):
     @torch.inference_mode()
     def log10_all(self, state: NetState) -> Doubles:
         """Return log10 p(word | words before) of all words."""
-        found: Doubles = self.net.head.log_prob(state.hidden)[0].double().cpu().numpy() / LN10
-        return found
+        return self.net.head.log_prob(state.hidden)[0].double().cpu().numpy() / LN10

@@ -3,7 +3,7 @@
     unigram        q proportional to count ** power
     uniform        all ids are equally likely; power has no effect
     log_uniform    q by rank; ids must be sorted by descending count; power has no effect
-    learned        q proportional to (count + 1) ** power: the streaming estimate (learned.py) of these counts
+    learned        q proportional to (count + 1) ** power, as if each id had been counted once more
     file:PATH      q proportional to weight ** power, weights from a file (from_file.py), line i for id i
 
 A file must have one weight for each word.

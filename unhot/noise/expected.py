@@ -7,8 +7,8 @@ Drawing until k ids are distinct takes a random number of tries; t is the number
 distinct ids on average. With this t, c is close to the probability that w is among the k ids. If k is the
 number of ids with q > 0, c is exactly 1.
 
-TensorFlow's candidate samplers report other counts, `tensorflow_expected_counts`: the same formula with the
-tries that the call happened to take, and k q if no draw was repeated.
+TensorFlow's candidate samplers report other counts: the same formula with the tries that the call happened to
+take, and k q if no draw was repeated (see `unhot.nn.samplers`).
 """
 
 import math
@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unhot.errors import ConfigError, at_least, whole
+from unhot.errors import ConfigError, whole
 from unhot.noise.weights import checked_weights
 from unhot.types import Doubles
 
@@ -32,7 +32,7 @@ def expected_counts(q: ArrayLike, k: int, *, unique: bool = False) -> Doubles:
     t = tries(q, k)
     if math.isinf(t):
         return (q > 0).astype(np.float64)
-    return _seen(q, t)
+    return np.asarray(-np.expm1(t * _log_miss(q)))  # exact even where q is tiny
 
 
 def tries(q: ArrayLike, k: int) -> float:
@@ -73,21 +73,6 @@ def check_distinct(k: object, possible: int) -> int:
     return number
 
 
-def tensorflow_expected_counts(q: ArrayLike, k: int, tries: int) -> Doubles:
-    """Return the counts that TensorFlow reports for k draws that took that many tries: [vocabulary]."""
-    q, k = checked_weights("q", q), whole("k", k, 1)
-    if at_least("tries", tries, k) == k:
-        return k * q
-    return _seen(q, float(tries))
-
-
-def _seen(q: Doubles, t: float) -> Doubles:
-    """Return 1 - (1 - q) ** t, exact even where q is tiny."""
-    seen: Doubles = -np.expm1(t * _log_miss(q))
-    return seen
-
-
 def _log_miss(q: Doubles) -> Doubles:
     """Return log(1 - q), the log of the probability that one try misses the id."""
-    log_miss: Doubles = np.log1p(-np.minimum(q, BELOW_ONE))
-    return log_miss
+    return np.asarray(np.log1p(-np.minimum(q, BELOW_ONE)))

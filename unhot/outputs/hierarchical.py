@@ -101,8 +101,7 @@ class Hierarchical(OutputLayer):
             return np.zeros((*scores.shape[:-1], 1))
         left, right = -np.logaddexp(0.0, -scores), -np.logaddexp(0.0, scores)
         steps = np.where(paths.code == 0, left[..., paths.node], right[..., paths.node])  # [..., all steps]
-        out: Doubles = np.add.reduceat(steps, paths.start[:-1], axis=-1)
-        return out
+        return np.add.reduceat(steps, paths.start[:-1], axis=-1)
 
     def pairs_log_prob(
         self, scores: Doubles, which: Ids, targets: Ids, counts: Counts

@@ -130,17 +130,3 @@ def _level(label: Counts, above: Counts, counts: Counts, level: int) -> tuple[Co
     place = np.empty(example.size, np.int64)
     place[np.lexsort((example, -weight, parent))] = np.arange(example.size)
     return place[own], np.unique(parent, return_counts=True)[1]
-
-
-def expected_columns(groups: Groups, counts: ArrayLike) -> float:
-    """Return the mean number of columns that a step looks at, with words weighted by count.
-
-    If all counts are zero, all words have the same weight.
-    """
-    counts = checked_counts(counts)
-    if counts.size != len(groups.group):
-        raise DataError(
-            f"{counts.size} counts for groups of {len(groups.group)} words: give one count for each word"
-        )
-    columns = groups.size[groups.group].sum(axis=1, dtype=np.int64)
-    return float(np.average(columns, weights=counts if counts.any() else None))

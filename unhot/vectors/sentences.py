@@ -124,8 +124,7 @@ def common_components(sentences: ArrayLike, n: int = 1) -> Doubles:
             "components of other sentences"
         )
     # R of rows = Q R has the same right singular vectors, and only dim rows
-    found: Doubles = np.linalg.svd(np.linalg.qr(rows, mode="r"))[2][:n]
-    return found
+    return np.linalg.svd(np.linalg.qr(rows, mode="r"))[2][:n]
 
 
 def words_of(text: Text, tokenizer: Tokenizer = "whitespace") -> list[Key]:
