@@ -18,7 +18,7 @@ from unhot.errors import ConfigError, FormatError, whole
 from unhot.evaluate.files import numbered_lines, question_file, question_files
 
 if TYPE_CHECKING:
-    from unhot.evaluate.examples import Progress
+    from unhot.evaluate.figures import Progress
     from unhot.models.word_model import WordModel
 
 KINDS = ("text", "similarity", "analogies", "categories", "outliers", "seeds")

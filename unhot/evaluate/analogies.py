@@ -13,28 +13,22 @@ for other words.
 References: Mikolov et al. 2013; Levy and Goldberg 2014; Gladkova et al. 2016 (BATS).
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unhot.errors import one_of, whole
 from unhot.evaluate.analogy_answers import METHODS, answers
 from unhot.evaluate.analogy_files import Relation, read_analogies
-from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
-from unhot.evaluate.figures import Figures, share
+from unhot.evaluate.bootstrap import Interval, mean_interval
+from unhot.evaluate.figures import Progress, WordFigures, share
 from unhot.evaluate.files import File
 from unhot.evaluate.lookup import WordLookup, look_up
 from unhot.vectors.sparse_vectors import SparseVectors
 from unhot.vectors.store import Vectors
-
-if TYPE_CHECKING:
-    from unhot.evaluate.examples import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +54,13 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Analogies(Figures):
+class Analogies(WordFigures):
     """Accuracy by section, by group and in total, and how it was measured."""
 
-    file: str
     method: str
-    restrict_vocab: int | None
-    case: str
-    seed: int
     sections: tuple[Section, ...]
     groups: tuple[Section, ...]  # Google: semantic, syntactic; BATS: its folders
     total: Section
-    resamples: int = RESAMPLES
-    level: float = LEVEL
 
 
 def analogies(

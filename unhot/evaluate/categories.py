@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from unhot.errors import whole
-from unhot.evaluate.bootstrap import LEVEL, NO_INTERVAL, RESAMPLES, Interval, mean_interval
+from unhot.evaluate.bootstrap import NO_INTERVAL, Interval, mean_interval
 from unhot.evaluate.clusters import RESTARTS, clusters
-from unhot.evaluate.figures import Figures
+from unhot.evaluate.figures import WordFigures
 from unhot.evaluate.files import File, nothing_asked, numbered_lines, question_file, wrong_line
 from unhot.evaluate.lookup import Lookup
 from unhot.vectors.store import Vectors
@@ -35,13 +35,9 @@ LINES = "`word<TAB>category`, or CSV with the columns word and category in its f
 
 
 @dataclass(frozen=True, kw_only=True)
-class Categories(Figures):
+class Categories(WordFigures):
     """The purity of clusters, and how it was measured; NaN if no word is known."""
 
-    file: str
-    restrict_vocab: int | None
-    case: str
-    seed: int  # seed of clusters and interval
     words: int
     unknown: int  # unknown words, which are left out
     categories: int  # categories of the known words, and so the number of clusters
@@ -49,8 +45,6 @@ class Categories(Figures):
     interval: Interval
     largest: float  # share of the most frequent category: the purity of a single cluster
     restarts: int = RESTARTS
-    resamples: int = RESAMPLES
-    level: float = LEVEL
 
 
 def categories(

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unhot.errors import ConfigError, whole
-from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, bootstrap
-from unhot.evaluate.figures import Figures, share
+from unhot.evaluate.bootstrap import Interval, bootstrap
+from unhot.evaluate.figures import FiguresWithIntervals, share
 from unhot.evaluate.label_counts import LabelCounts, LabelLists, matched, quotients
 from unhot.largest import largest
 from unhot.probability.calibration import ReliabilityBin, expected_calibration_error, reliability
@@ -44,12 +44,11 @@ class LabelFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classification(Figures):
+class Classification(FiguresWithIntervals):
     """How well labels are predicted, and how it was measured; a figure that is not defined is NaN."""
 
     k: int  # the most predictions for an example
     threshold: float  # the least probability of a prediction
-    seed: int  # of the intervals
     examples: int
     unknown_labels: int  # true labels that the model never saw; all are missed
     accuracy: float
@@ -67,8 +66,6 @@ class Classification(Figures):
     expected_calibration_error: float
     reliability: list[ReliabilityBin]  # empty if there are no confidences
     labels: list[LabelFigures]  # those that occur, in the order of their ids
-    resamples: int = RESAMPLES
-    level: float = LEVEL
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,19 @@ and all targets of an input share one hidden vector. CBOW: each centre with at l
 hidden vector, made from all its contexts.
 """
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
+from unhot.evaluate.figures import Progress
 from unhot.kernels.window_lists import WindowList, list_windows, window_buffer
 from unhot.kernels.windows import Window
 from unhot.models.word_answers import WordInputs
 from unhot.train.chunked_text import ChunkedText
 from unhot.train.schedule import chunks_of_size
 from unhot.types import Counts, Doubles, Floats, Ids
-
-Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 CONTEXTS = 1 << 22  # contexts that are paired at a time
 DISTINCT = 1 << 23  # different pairs that are collected before they are scored

@@ -23,8 +23,8 @@ from unhot.corpus.encoding import encode
 from unhot.corpus.reading.sources import Source
 from unhot.corpus.reading.tokenizers import Tokenizer
 from unhot.errors import ConfigError, DataError, at_least, whole
-from unhot.evaluate.examples import HeldOutText, Progress, all_together, each_alone
-from unhot.evaluate.figures import Figures
+from unhot.evaluate.examples import HeldOutText, all_together, each_alone
+from unhot.evaluate.figures import Figures, Progress
 from unhot.kernels.windows import Window
 from unhot.models.word_model import WordModel
 from unhot.types import Counts, Doubles

@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from unhot.errors import DataError, whole
-from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
-from unhot.evaluate.figures import Figures, share
+from unhot.evaluate.bootstrap import Interval, mean_interval
+from unhot.evaluate.figures import WordFigures, share
 from unhot.evaluate.files import File, numbered_lines, question_files, wrong_line
 from unhot.evaluate.lookup import Lookup
 from unhot.types import Doubles
@@ -68,17 +68,11 @@ class OutlierSet:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outliers(Figures):
+class Outliers(WordFigures):
     """Accuracy and OPP by set and in total, and how they were measured."""
 
-    file: str
-    restrict_vocab: int | None
-    case: str
-    seed: int
     sets: tuple[OutlierSet, ...]
     total: OutlierSet
-    resamples: int = RESAMPLES
-    level: float = LEVEL
 
 
 def outliers(

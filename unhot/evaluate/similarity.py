@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 
 from unhot.errors import whole
-from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, bootstrap
-from unhot.evaluate.figures import Figures, share
+from unhot.evaluate.bootstrap import Interval, bootstrap
+from unhot.evaluate.figures import WordFigures, share
 from unhot.evaluate.files import File, nothing_asked, numbered_lines, question_file, wrong_line
 from unhot.evaluate.lookup import look_up
 from unhot.types import Doubles
@@ -46,25 +46,19 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Similarity(Figures):
+class Similarity(WordFigures):
     """Correlations of people's scores with cosines, and how they were measured.
 
     A correlation that is not defined is NaN.
     """
 
-    file: str
-    restrict_vocab: int | None
-    case: str
     unseen: bool  # whether words composed of n-grams count
-    seed: int
     pairs: int
     unknown: int  # pairs left out because a word is unknown
     spearman: float
     spearman_interval: Interval
     pearson: float
     pearson_interval: Interval
-    resamples: int = RESAMPLES
-    level: float = LEVEL
 
     @property
     def unknown_ratio(self) -> float:

@@ -13,24 +13,18 @@ out. The intervals are bootstraps over words.
 Reference: Wendlandt, Kummerfeld and Mihalcea 2018.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import ConfigError, DataError, whole
-from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
-from unhot.evaluate.figures import Figures
+from unhot.evaluate.bootstrap import Interval, mean_interval
+from unhot.evaluate.figures import FiguresWithIntervals, Progress
 from unhot.types import Doubles
 from unhot.vectors.store import Vectors
-
-if TYPE_CHECKING:
-    from unhot.evaluate.examples import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +38,12 @@ class Overlap:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stability(Figures):
+class Stability(FiguresWithIntervals):
     """The mean overlap of neighbours between models, and how it was measured."""
 
     models: int
     k: int
     restrict_vocab: int | None
-    seed: int
     common: int  # words that are in all models
     words: int  # words whose neighbours were compared
     unknown: int  # words of the list that are missing in a model, or have no direction
@@ -59,8 +52,6 @@ class Stability(Figures):
     jaccard: float
     jaccard_interval: Interval
     pairs: tuple[Overlap, ...]
-    resamples: int = RESAMPLES
-    level: float = LEVEL
 
 
 def stability(
