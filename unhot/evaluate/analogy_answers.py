@@ -38,8 +38,8 @@ def answers(lookup: WordLookup, asked: Ids, method: str, tell: Callable[[int, in
     best = Answers(np.full(len(asked), -1, np.int32), np.full(len(asked), -np.inf, np.float32))
     width = min(BLOCK, max(1, TABLE // (words.size * GROUP)) * GROUP)
     table = np.empty((words.size, width), np.float32)
-    ends = np.linspace(0, len(asked), lookup.threads + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(lookup.threads) as pool:
+    ends = np.linspace(0, len(asked), lookup.vectors.threads + 1).astype(np.int64).tolist()
+    with ThreadPoolExecutor(lookup.vectors.threads) as pool:
         for first in range(0, lookup.size, width):
             last = min(first + width, lookup.size)
             table[:, : last - first] = cosines(first, last)

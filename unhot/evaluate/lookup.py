@@ -19,7 +19,6 @@ such words out unless they say so.
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,22 +28,9 @@ from unhot.index.lengths import units
 from unhot.types import Doubles, Floats, Ids
 from unhot.vectors.sparse_vectors import SparseVectors
 from unhot.vectors.store import Vectors
+from unhot.vectors.word_rows import KeyedWords
 
 CASES = ("exact", "prefer", "ignore")
-
-
-class Known(Protocol):
-    """Words with rows of numbers, dense or sparse."""
-
-    threads: int
-
-    @property
-    def words(self) -> list[str]:
-        """The words in the order of the rows."""
-
-    @property
-    def key_to_index(self) -> dict[str, int]:
-        """A dictionary from each word to its row."""
 
 
 class WordLookup(ABC):
@@ -53,17 +39,14 @@ class WordLookup(ABC):
     Subclasses define how rows are compared, for each kind of vectors.
     """
 
-    def __init__(self, vectors: Known, *, restrict_vocab: int | None = None, case: str = "prefer") -> None:
+    def __init__(
+        self, vectors: KeyedWords, *, restrict_vocab: int | None = None, case: str = "prefer"
+    ) -> None:
         one_of("case", case, CASES)
         limit = len(vectors.words) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1)
         self.vectors = vectors
         self.case = case
         self.size = min(limit, len(vectors.words))  # number of known words
-
-    @property
-    def threads(self) -> int:
-        """The number of threads to use."""
-        return self.vectors.threads
 
     def row(self, word: str) -> int:
         """Return the row of a word; -1 if it is unknown."""

@@ -21,6 +21,7 @@ class KeyedWords:
     """Words that have rows. A *key* is a word or a row number."""
 
     words: list[str]
+    threads: int  # to compare rows with
 
     @functools.cached_property
     def key_to_index(self) -> dict[str, int]:
