@@ -148,8 +148,7 @@ class GraphWalks:
         def work(part: range) -> None:
             write_walks(arcs, key, part.start, out[part.start : part.stop])
 
-        for _ in in_order(parts_of(len(out), BLOCK), work, threads):
-            pass
+        list(in_order(parts_of(len(out), BLOCK), work, threads))
         return out
 
 

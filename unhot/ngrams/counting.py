@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unhot.corpus.cells.sparse_rows import cuts
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, whole
 from unhot.leftovers import temporary_folder
@@ -166,14 +167,6 @@ def held_tokens(corpus: Corpus, step: int) -> Ids:
     return _tokens(corpus, whole_text, model_words(corpus, SYMBOLS)[1], LineChoice(step, held=True))
 
 
-def _parts(sizes: Counts) -> list[tuple[int, int]]:
-    """Cut the words into ranges with about equally many places."""
-    total = np.cumsum(sizes)
-    cuts = np.searchsorted(total, np.linspace(0, total[-1], PARTS + 1)[1:-1])
-    edges = np.unique([0, *(cuts + 1), sizes.size])
-    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-
-
 def _add_section(runs: LevelWriter, tokens: Ids, sizes: Counts, keys: Keys, threads: int) -> Starts:
     """Append the levels of a section to the runs; return where the bigrams of each word begin."""
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -181,7 +174,7 @@ def _add_section(runs: LevelWriter, tokens: Ids, sizes: Counts, keys: Keys, thre
     if runs.order > 1:
         places = np.empty(tokens.size, np.int32)
         list_places(tokens, starts[:-1].copy(), places)
-        parts = _parts(sizes)
+        parts = cuts(starts, PARTS)
         most = max(int(starts[last] - starts[first]) for first, last in parts)
         free: SimpleQueue[tuple[LevelParts, SortScratch]] = SimpleQueue()
         for _ in range(threads + 2):
@@ -215,7 +208,7 @@ def _merge(
     if runs.order > 1:
         found = [CountLevel(np.zeros(0, np.int32), np.zeros(0, runs.kind), flat)]
         found += [runs.level(number) for number in range(2, runs.order + 1)]
-        parts = _parts(np.sum([np.diff(each) for each in firsts], axis=0))
+        parts = cuts(np.sum(firsts, axis=0), PARTS)
 
         def work(part: tuple[int, int]) -> list[MergedLevel]:
             here = np.arange(*part)

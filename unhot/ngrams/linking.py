@@ -51,8 +51,7 @@ def _link_level(counts: NgramCounts, order: int, shorter: Any, threads: int) -> 
         ends = part.start, part.stop
         link_longer(*ends, before.begins, keys, shorter, lower, before.keys, counts.keys.bits, links)
 
-    for _ in in_order(parts_of(before.begins.size - 1, BLOCK), work, threads):
-        pass
+    list(in_order(parts_of(before.begins.size - 1, BLOCK), work, threads))
     return links
 
 

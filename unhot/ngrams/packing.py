@@ -206,8 +206,7 @@ def _places(begins: Any, keys: Any, layout: Layout, threads: int) -> Any:
     def work(part: range) -> None:
         count_places(part.start, part.stop, begins, keys, layout.bits, after)
 
-    for _ in in_order(parts_of(begins.size - 1, BLOCK), work, threads):
-        pass
+    list(in_order(parts_of(begins.size - 1, BLOCK), work, threads))
     if after.sum(dtype=np.int64) > MOST_PLACES * keys.size + ENDS:
         raise DataError(
             f"{keys.size} n-grams would need {after.sum(dtype=np.int64)} places, because their words are "
