@@ -13,12 +13,11 @@ on the order of addition.
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 
-from unhot.kernels.jit import block, inner, kernel
+from unhot.kernels.jit import inner, kernel
 from unhot.kernels.rng import bits_at
 from unhot.kernels.simd.ids import first_bit
-from unhot.kernels.simd.lanes import I8, I32, Value, call
+from unhot.kernels.simd.rows import prefetch_number
 from unhot.types import Counts, Ids, Starts
 
 GAP = -1  # stands between sentences
@@ -68,22 +67,6 @@ def new_sums(vocabulary: int) -> RowSums:
 def new_rows(rows: int, cells: int) -> CountedRows:
     """Return room for that many finished rows and cells."""
     return CountedRows(np.empty(rows, np.int64), np.empty(cells, np.int32), np.empty(cells, np.int64))
-
-
-def _prefetch_twin(array: Any, at: int) -> None:
-    """Fetch array[at] into the cache, because it is read soon; this changes no result."""
-
-
-@block(_prefetch_twin)
-def _prefetch(types: Any, b: Value, array: Value, at: Value) -> None:
-    """Fetch the cache line of array[at]."""
-    address = b.bitcast(b.gep(array, [at]), I8.as_pointer())
-    call(
-        b,
-        "llvm.prefetch.p0",
-        ir.VoidType(),
-        [address, ir.Constant(I32, 0), ir.Constant(I32, 3), ir.Constant(I32, 1)],
-    )
 
 
 @inner
@@ -224,7 +207,7 @@ def count_rows(section: Any, first: Any, last: Any, left: Any, right: Any, row: 
         begin, end = section.starts[word], section.starts[word + 1]
         for i in range(begin, end):
             if i + AHEAD < section.starts[last]:
-                _prefetch(section.words, np.int64(section.places[i + AHEAD]))
+                prefetch_number(section.words, np.int64(section.places[i + AHEAD]))
             place = section.places[i]
             _add_side(section.words, place, -1, left, row)
             _add_side(section.words, place, 1, right, row)
