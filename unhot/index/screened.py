@@ -7,7 +7,7 @@ import numpy as np
 
 from unhot.index.sketch import DEPTH, GROUP, STRIP, FlatRows, Sketch, fill_sketch, pack, tile
 from unhot.index.topk import WAITING, Best, Queries, find_nearest, merge_and_sort
-from unhot.kernels.aligned import aligned_zeros
+from unhot.kernels.aligned import aligned_zeros, flat_numbers
 from unhot.threads import in_order
 from unhot.types import Counts, Doubles, Floats
 
@@ -32,15 +32,8 @@ class Screened:
     def __init__(self, vectors: Floats, norms: Doubles) -> None:
         """Take the rows and their lengths, and make the sketch."""
         count, dim = vectors.shape
-        if vectors.strides[1] != 4 or vectors.strides[0] < 4 * dim or vectors.strides[0] % 4:
-            vectors = np.ascontiguousarray(vectors)
-        stride = vectors.strides[0] // 4
-        # a flat read-only array of all numbers: one type for all matrices, so that nothing is compiled twice
-        flat = np.lib.stride_tricks.as_strided(
-            vectors, ((count - 1) * stride + dim,), (4,), writeable=False
-        ).view(np.ndarray)
         places = -(-count // STRIP) * STRIP
-        self.rows = FlatRows(flat, stride, norms)
+        self.rows = FlatRows(*flat_numbers(vectors), norms)
         room = aligned_zeros(places * -(-dim // DEPTH) * DEPTH, np.int8)
         self.sketch = Sketch(room, np.zeros(places, np.float32), np.full(places, -np.inf, np.float32))
         fill_sketch(self.rows, dim, self.sketch)

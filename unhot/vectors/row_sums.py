@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unhot.kernels.aligned import flat_numbers
 from unhot.kernels.jit import generic, kernel
 from unhot.types import Floats
 
@@ -28,15 +29,9 @@ def flat(matrix: NDArray[Any]) -> Singles | Halves:
 
     This is one array type for all matrices, so that kernels are compiled only once.
     """
-    (count, dim), size = matrix.shape, matrix.itemsize
-    if count == 0 or dim == 0:
-        matrix = np.zeros((1, max(1, dim)), matrix.dtype)
-    elif matrix.strides[1] != size or matrix.strides[0] < size * dim or matrix.strides[0] % size:
-        matrix = np.ascontiguousarray(matrix)
-    stride, last = matrix.strides[0] // size, len(matrix) - 1
-    numbers = np.lib.stride_tricks.as_strided(
-        matrix, (last * stride + matrix.shape[1],), (size,), writeable=False
-    ).view(np.ndarray)
+    if not matrix.size:
+        matrix = np.zeros((1, max(1, matrix.shape[1])), matrix.dtype)
+    numbers, stride = flat_numbers(matrix)
     return (
         Halves(numbers.view(np.uint16), stride) if numbers.dtype == np.float16 else Singles(numbers, stride)
     )
