@@ -75,15 +75,6 @@ def losses(
     return out
 
 
-class Gradient(NamedTuple):
-    """The gradients of one range's losses by its examples' hidden vectors, its rows, and their biases."""
-
-    part: RowRange
-    by_hidden: Tensor
-    by_rows: Tensor
-    by_bias: Tensor
-
-
 def each_gradient(
     hidden: Tensor,
     weight: Tensor,
@@ -92,20 +83,24 @@ def each_gradient(
     size: Tensor,
     row: Tensor,
     above: Tensor,
-) -> Iterator[Gradient]:
-    """Yield the gradients range by range, each loss multiplied by its upstream gradient `above`."""
+    by_hidden: Tensor,
+    by_bias: Tensor,
+) -> Iterator[tuple[RowRange, Tensor]]:
+    """Yield each range with the gradient of its losses by its rows.
+
+    Each loss is multiplied by its upstream gradient `above`. The gradients by hidden vectors and biases are
+    written to `by_hidden` and `by_bias`, which hold zeros.
+    """
     for part in ranges(first, size):
         share = _block(hidden, weight, bias, part).softmax(dim=1)
         place = (row[part.examples] - part.first)[:, None]
         share.scatter_add_(1, place, share.new_full(place.shape, -1.0))
         share.mul_(above[part.examples, None])
         narrow = share.to(hidden.dtype)
-        yield Gradient(
-            part,
-            narrow @ weight[part.first : part.last].to(narrow.dtype),
-            (narrow.T @ hidden[part.examples]).to(weight.dtype),
-            share.sum(dim=0),
-        )
+        by_hidden[part.examples] = narrow @ weight[part.first : part.last].to(narrow.dtype)
+        if bias is not None:
+            by_bias[part.first : part.last] = share.sum(dim=0)
+        yield part, (narrow.T @ hidden[part.examples]).to(weight.dtype)
 
 
 @torch.library.custom_op("unhot::grouped_gradients", mutates_args=())
@@ -121,11 +116,9 @@ def gradients(
     """Return dense gradients by hidden vectors, weight and bias (empty without a bias)."""
     by_hidden, by_weight = torch.zeros_like(hidden), torch.zeros_like(weight)
     by_bias = weight.new_zeros(0) if bias is None else torch.zeros_like(bias)
-    for found in each_gradient(hidden, weight, bias, first, size, row, above):
-        by_hidden[found.part.examples] = found.by_hidden
-        by_weight[found.part.first : found.part.last] = found.by_rows
-        if bias is not None:
-            by_bias[found.part.first : found.part.last] = found.by_bias
+    given = hidden, weight, bias, first, size, row, above
+    for part, by_rows in each_gradient(*given, by_hidden, by_bias):
+        by_weight[part.first : part.last] = by_rows
     return by_hidden, by_weight, by_bias
 
 
@@ -138,21 +131,18 @@ def sparse_gradients(
     row: Tensor,
     above: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the gradients by hidden vectors, weight and bias; that by weight is sparse in its rows."""
+    """Return the gradients as `gradients` does; that by weight is sparse in its rows."""
     by_hidden = torch.zeros_like(hidden)
     by_bias = weight.new_zeros(0) if bias is None else torch.zeros_like(bias)
     rows = [torch.zeros(0, dtype=torch.int64, device=weight.device)]
     values = [weight.new_zeros(0, weight.shape[1])]
-    for found in each_gradient(hidden, weight, bias, first, size, row, above):
-        by_hidden[found.part.examples] = found.by_hidden
-        rows.append(torch.arange(found.part.first, found.part.last, device=weight.device))
-        values.append(found.by_rows)
-        if bias is not None:
-            by_bias[found.part.first : found.part.last] = found.by_bias
+    given = hidden, weight, bias, first, size, row, above
+    for part, by_rows in each_gradient(*given, by_hidden, by_bias):
+        rows.append(torch.arange(part.first, part.last, device=weight.device))
+        values.append(by_rows)
     # the ranges do not overlap and are sorted, so the result is coalesced
-    found_rows = torch.cat(rows)[None]
     by_weight = torch.sparse_coo_tensor(
-        found_rows, torch.cat(values), weight.shape, is_coalesced=True, check_invariants=False
+        torch.cat(rows)[None], torch.cat(values), weight.shape, is_coalesced=True, check_invariants=False
     )
     return by_hidden, by_weight, by_bias
 
