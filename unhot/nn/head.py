@@ -154,8 +154,11 @@ class OutputHead(ExactTables):
         raise NotImplementedError
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """Return the layer's unnormalised log P of all words: [batch, dim] -> [batch, words]."""
-        raise NotImplementedError
+        """Return the layer's unnormalised log P of all words: [batch, dim] -> [batch, words].
+
+        Here these are the scores.
+        """
+        return self.scores(hidden)
 
     def width(self) -> int:
         """Return how many numbers `log_weight` holds for a hidden vector."""

@@ -66,7 +66,3 @@ class PartitionHead(OutputHead):
         gone = ~there | (part == batch.target[:, :, None])  # [batch, true, n]
         others = masked(scores[:, None, :].expand(gone.shape), gone).logsumexp(dim=2)
         return ((torch.logaddexp(own, others) - own) * batch.known).sum(dim=1)
-
-    def log_weight(self, hidden: Tensor) -> Tensor:
-        """Return the scores of all words."""
-        return self.scores(hidden)

@@ -42,10 +42,6 @@ class SoftmaxHead(OutputHead):
         label = batch.known * scale[:, None]
         return chunked_total(*self._operands(batch), label, batch.target, self.layer.chunk, self._penalty())
 
-    def log_weight(self, hidden: Tensor) -> Tensor:
-        """Return the scores of all words."""
-        return self.scores(hidden)
-
     def _chunks(self) -> bool:
         return 0 < self.layer.chunk < self.words
 
