@@ -1,4 +1,4 @@
-"""What rnn, gru and lstm share: layers of cells, whose states are carried on.
+"""rnn, gru and lstm: layers of cells, whose states are carried on.
 
     x_0 = embedding,   x_l(i) = cell_l(x_(l-1)(i), state_l)
 
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from unhot.errors import ConfigError, at_least
-from unhot.nn.bodies.body import Body, State
+from unhot.nn.bodies.body import Body, State, body
 from unhot.nn.number_types import autocasts
 
 
@@ -67,3 +67,47 @@ class Recurrent(Body):
                 weight = nn.functional.dropout(cell.weight_hh_l0, self.recurrent)  # type: ignore[arg-type]
                 found = torch.func.functional_call(cell, {"weight_hh_l0": weight}, (x, state))
         return found
+
+
+@body("rnn")
+@dataclass(eq=False, repr=False)
+class SimpleRecurrent(Recurrent):
+    """Layers of tanh cells.
+
+        h(i) = tanh(W x(i) + b + U h(i-1) + c)
+
+    Reference     Elman, Finding structure in time, 1990; Mikolov et al., Recurrent neural network based
+                  language model, 2010.
+    """
+
+    cell = nn.RNN
+
+
+@body("gru")
+@dataclass(eq=False, repr=False)
+class GatedRecurrent(Recurrent):
+    """Layers of gated recurrent units.
+
+        r = sigmoid(W_r x + b_r + U_r h + c_r),   z = sigmoid(W_z x + b_z + U_z h + c_z)
+        n = tanh(W_n x + b_n + r * (U_n h + c_n)),   h' = (1 - z) * n + z * h
+
+    Reference     Cho et al., Learning phrase representations using RNN encoder-decoder, 2014.
+    """
+
+    cell = nn.GRU
+
+
+@body("lstm")
+@dataclass(eq=False, repr=False)
+class LongShortTerm(Recurrent):
+    """Layers of cells with a long and a short memory.
+
+        i, f, o = sigmoid(W x + b + U h + c), each with its own weights,   g = tanh(W_g x + b_g + U_g h + c_g)
+        c' = f * c + i * g,   h' = o * tanh(c')
+
+    Reference     Hochreiter and Schmidhuber, Long short-term memory, 1997; Gers, Schmidhuber and Cummins,
+                  Learning to forget, 2000 (f).
+    """
+
+    cell = nn.LSTM
+    states = 2
