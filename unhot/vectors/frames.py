@@ -18,6 +18,7 @@ import numpy as np
 from unhot.errors import DataError, extra
 from unhot.types import Floats
 from unhot.vectors.formats.naming import SURROGATES, writable_words
+from unhot.vectors.formats.parquet import arrow_table
 from unhot.vectors.word_rows import WordRows
 
 
@@ -50,12 +51,7 @@ def to_polars(vectors: WordRows) -> Any:
 def to_arrow(vectors: WordRows) -> Any:
     """Return an Arrow table with the columns word, count (if known) and vector (extra `arrow`)."""
     arrow = extra("pyarrow", "arrow", "to_arrow")
-    matrix = _matrix(vectors)
-    columns = {"word": arrow.array(_words(vectors), arrow.string())}
-    if vectors.counts is not None:
-        columns["count"] = arrow.array(vectors.counts)
-    columns["vector"] = arrow.FixedSizeListArray.from_arrays(arrow.array(matrix.ravel()), matrix.shape[1])
-    return arrow.table(columns)
+    return arrow_table(arrow, _words(vectors), _matrix(vectors), vectors.counts)
 
 
 def _words(vectors: WordRows) -> list[str]:

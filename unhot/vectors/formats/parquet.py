@@ -49,25 +49,28 @@ COUNTS = ("count", "counts")
 def write(path: Path, table: Table) -> None:
     """Write a parquet file."""
     arrow, parquet = extra("pyarrow", "arrow", PURPOSE), extra("pyarrow.parquet", "arrow", PURPOSE)
-    dim = table.vectors.shape[1]
-    columns = [
-        ("word", arrow.string()),
-        ("count", arrow.int64()),
-        ("vector", arrow.list_(arrow.float32(), dim)),
-    ]
-    schema = arrow.schema([column for column in columns if column[0] != "count" or table.counts is not None])
-    step = max(1, GROUP_NUMBERS // dim)
+    words, vectors, counts = table
+    step = max(1, GROUP_NUMBERS // vectors.shape[1])
+
+    def rows(part: slice) -> Any:
+        block = np.ascontiguousarray(vectors[part], np.float32)
+        return arrow_table(arrow, words[part], block, None if counts is None else counts[part])
+
     with (
         replacing(path) as file,
-        parquet.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer,
+        parquet.ParquetWriter(file, rows(slice(0)).schema, compression="none", use_dictionary=False) as out,
     ):
-        for first in range(0, len(table.words), step):
-            block = np.ascontiguousarray(table.vectors[first : first + step], np.float32)
-            arrays = [arrow.array(table.words[first : first + step], arrow.string())]
-            if table.counts is not None:
-                arrays.append(arrow.array(table.counts[first : first + step]))
-            arrays.append(arrow.FixedSizeListArray.from_arrays(arrow.array(block.ravel()), dim))
-            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema), row_group_size=step)
+        for first in range(0, len(words), step):
+            out.write_table(rows(slice(first, first + step)), row_group_size=step)
+
+
+def arrow_table(arrow: Any, words: list[str], vectors: Floats, counts: Counts | None) -> Any:
+    """Return words, contiguous vectors and counts as a table of Arrow, without a copy of the numbers."""
+    columns = {"word": arrow.array(words, arrow.string())}
+    if counts is not None:
+        columns["count"] = arrow.array(counts)
+    columns["vector"] = arrow.FixedSizeListArray.from_arrays(arrow.array(vectors.ravel()), vectors.shape[1])
+    return arrow.table(columns)
 
 
 def read(path: Path, options: Options = ALL) -> Table:
