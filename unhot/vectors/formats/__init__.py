@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from unhot.atomic import replacing
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.vectors.formats import (
     floret,
@@ -63,6 +64,16 @@ class Format(NamedTuple):
     unwritable: Unwritable | None = None  # characters that words in this format cannot contain
 
 
+def _filled(put: Callable[[BinaryIO, Table], None]) -> Callable[[Path, Table], None]:
+    """Return how to write a whole file of a format that is written from front to back."""
+
+    def write(path: Path, table: Table) -> None:
+        with replacing(path) as file:
+            put(file, table)
+
+    return write
+
+
 FORMATS: dict[str, Format] = {
     "unhot": Format(
         ("",), "unhot's own folder: memory-mapped, with counts", model_folder.read, model_folder.write
@@ -71,11 +82,11 @@ FORMATS: dict[str, Format] = {
         (".txt", ".vec"),
         "word2vec text, also of gensim and fastText",
         word2vec.read_text,
-        word2vec.write_text,
+        _filled(word2vec.put_text),
         WHITE_SPACE,
     ),
     "word2vec-binary": Format(
-        (".bin",), "word2vec binary", word2vec.read_binary, word2vec.write_binary, WHITE_SPACE
+        (".bin",), "word2vec binary", word2vec.read_binary, _filled(word2vec.put_binary), WHITE_SPACE
     ),
     "fasttext": Format(
         (".ftz",),
@@ -84,7 +95,7 @@ FORMATS: dict[str, Format] = {
         fasttext_file.write,
         NUL,
     ),
-    "glove": Format((".glove",), "GloVe text, without a header", glove.read, glove.write, WHITE_SPACE),
+    "glove": Format((".glove",), "GloVe text, without a header", glove.read, _filled(glove.put), WHITE_SPACE),
     "npy": Format((".npy",), "NumPy matrix, and X.words.txt beside it", npy.read, npy.write),
     "safetensors": Format(
         (".safetensors",), "one safetensors file, with counts", tensor_file.read, tensor_file.write

@@ -11,21 +11,14 @@ import statistics
 from pathlib import Path
 from typing import BinaryIO
 
-from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes
 from unhot.vectors.formats.table import ALL, Options, Table, file_size
-from unhot.vectors.formats.text_rows import FIELD, glimpse, mapped, read_text_rows, text_lines
+from unhot.vectors.formats.text_rows import FIELD, announced_rows, glimpse, mapped, read_text_rows, text_lines
 
 LOOKED_AT = 100  # lines examined to find `dim`
 LOOKED_AT_BYTES = 1 << 24  # the most bytes examined
 LINE = re.compile(rb"[^\n]{0,%d}\n?" % LOOKED_AT_BYTES)
-
-
-def write(path: Path, table: Table) -> None:
-    """Write GloVe text."""
-    with replacing(path) as file:
-        put(file, table)
 
 
 def put(file: BinaryIO, table: Table) -> None:
@@ -35,8 +28,6 @@ def put(file: BinaryIO, table: Table) -> None:
 
 def read(path: Path, options: Options = ALL) -> Table:
     """Read GloVe text."""
-    from unhot.vectors.formats.numbers import count_lines
-
     text = mapped(path, file_size(path))
     dim = width(text)
     if dim is None:
@@ -44,12 +35,7 @@ def read(path: Path, options: Options = ALL) -> Table:
             f"{path}: byte 0: not GloVe text: its first line must be a word and numbers, not "
             f"{glimpse(text, 0)}"
         )
-    most = options.rows(len(text))
-    rows = count_lines(text, len(text), most) if most else 0
-    if rows * (2 * dim + 1) - 1 > len(text):
-        raise FormatError(
-            f"{path}: byte 0: {rows} lines of {dim} numbers need more than the {len(text)} bytes of the file"
-        )
+    rows = announced_rows(path, text, dim, 2 * dim + 1, options.rows(len(text)))
     return read_text_rows(path, text, 0, (rows, dim), options)[0]
 
 

@@ -17,7 +17,7 @@ from unhot.errors import DataError, FormatError
 from unhot.types import Counts
 from unhot.vectors.formats.shortest import shortest_doubles
 from unhot.vectors.formats.table import ALL, Options, Table, blocks, file_size, treat_bad_utf8
-from unhot.vectors.formats.text_rows import mapped, read_number_rows
+from unhot.vectors.formats.text_rows import announced_rows, mapped, read_number_rows
 from unhot.vocab.vocabulary import decode_words, encode_word
 
 VECTORS = "vectors.tsv"
@@ -52,18 +52,11 @@ def write(path: Path, table: Table) -> None:
 
 def read(path: Path, options: Options = ALL) -> Table:
     """Read vectors and metadata; `path` is the file of vectors, or a folder with vectors.tsv."""
-    from unhot.vectors.formats.numbers import count_lines
-
     path = path / VECTORS if path.is_dir() else path
     text = mapped(path, file_size(path))
     dim = bytes(text[: 1 << 24]).split(b"\n", 1)[0].count(b"\t") + 1
-    announced = count_lines(text, len(text), max(1, len(text)))
+    announced = announced_rows(path, text, dim, 2 * dim, len(text))
     rows = options.rows(announced)
-    if announced * 2 * dim - 1 > len(text):
-        raise FormatError(
-            f"{path}: byte 0: {announced} lines of {dim} numbers need more than the {len(text)} bytes of "
-            "the file"
-        )
     words, counts = _read_metadata(metadata_path(path), options, announced)
     return Table(words, read_number_rows(path, text, (rows, dim))[0], counts)
 

@@ -29,6 +29,21 @@ def glimpse(text: Bytes, start: int) -> str:
     return repr(bytes(text[start : start + GLIMPSE]).split(b"\n", 1)[0].decode("utf-8", "replace"))
 
 
+def announced_rows(path: Path, text: Bytes, dim: int, least: int, most: int) -> int:
+    """Count the lines of a file, at most `most`; raise a `FormatError` if it is too small for such rows.
+
+    A row of `dim` numbers takes at least `least` bytes.
+    """
+    from unhot.vectors.formats.numbers import count_lines
+
+    rows = count_lines(text, len(text), most) if most else 0
+    if rows * least - 1 > len(text):
+        raise FormatError(
+            f"{path}: byte 0: {rows} lines of {dim} numbers need more than the {len(text)} bytes of the file"
+        )
+    return rows
+
+
 def read_text_rows(
     path: Path, text: Bytes, start: int, shape: tuple[int, int], options: Options
 ) -> tuple[Table, int]:

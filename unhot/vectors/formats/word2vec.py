@@ -18,7 +18,6 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes, Floats, Starts
 from unhot.vectors.formats.table import ALL, BLOCK_NUMBERS, Options, Table, blocks, decode, file_size
@@ -35,22 +34,10 @@ SPACE = ord(" ")
 PLAIN = re.compile(rb"[^\x00-\x1f\x7f]+")  # a word without control characters
 
 
-def write_text(path: Path, table: Table) -> None:
-    """Write a word2vec text file."""
-    with replacing(path) as file:
-        put_text(file, table)
-
-
 def put_text(file: BinaryIO, table: Table) -> None:
     """Write word2vec text from front to back."""
     file.write(_header(table.vectors))
     file.writelines(text_lines(table.words, table.vectors))
-
-
-def write_binary(path: Path, table: Table) -> None:
-    """Write a word2vec binary file."""
-    with replacing(path) as file:
-        put_binary(file, table)
 
 
 def put_binary(file: BinaryIO, table: Table) -> None:
