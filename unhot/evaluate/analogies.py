@@ -27,8 +27,7 @@ from unhot.evaluate.bootstrap import Interval, mean_interval
 from unhot.evaluate.figures import Progress, WordFigures, share
 from unhot.evaluate.files import File
 from unhot.evaluate.lookup import WordLookup, look_up
-from unhot.vectors.sparse_vectors import SparseVectors
-from unhot.vectors.store import Vectors
+from unhot.vectors.word_rows import KeyedWords
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +63,7 @@ class Analogies(WordFigures):
 
 
 def analogies(
-    vectors: Vectors | SparseVectors,
+    vectors: KeyedWords,  # Vectors or SparseVectors
     source: File,
     *,
     method: str = "add",

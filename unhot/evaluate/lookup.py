@@ -17,8 +17,8 @@ such words out unless they say so.
 """
 
 import functools
-from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +26,19 @@ from numpy.typing import NDArray
 from unhot.errors import ConfigError, one_of, whole
 from unhot.index.lengths import units
 from unhot.types import Doubles, Floats, Ids
-from unhot.vectors.sparse_vectors import SparseVectors
 from unhot.vectors.store import Vectors
 from unhot.vectors.word_rows import KeyedWords
 
 CASES = ("exact", "prefer", "ignore")
 
 
-class WordLookup(ABC):
+class WordLookup:
     """Look up rows of words; only the first `restrict_vocab` words are known (None: all).
 
-    Subclasses define how rows are compared, for each kind of vectors.
+    Sparse vectors compare their rows themselves; `Lookup` compares those of dense vectors.
     """
+
+    vectors: Any  # SparseVectors, or those of a subclass
 
     def __init__(
         self, vectors: KeyedWords, *, restrict_vocab: int | None = None, case: str = "prefer"
@@ -57,24 +58,25 @@ class WordLookup(ABC):
             return row if self.directed(row) else -1
         return self.unseen_row(word)
 
-    @abstractmethod
     def directed(self, row: int) -> bool:
         """Return whether a row has a direction."""
+        return bool(self.vectors.norms[row] > 0)
 
     def unseen_row(self, word: str) -> int:
         """Return the number of a word that is not in the vocabulary; -1 if it is unknown."""
         return -1
 
-    @abstractmethod
     def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
         """Return the cosine of row a[n] and row b[n], for each n."""
+        return np.asarray(self.vectors.pair_cosines(a, b))
 
-    @abstractmethod
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
         """Return a function (first, last) -> cosines of `rows` with rows first .. last - 1.
 
         Its result is [rows, last - first]; a row without a direction has NaN.
         """
+        cosines: Callable[[int, int], Floats] = self.vectors.cosines_with(rows)
+        return cosines
 
     @functools.cached_property
     def _first(self) -> dict[str, int]:
@@ -170,31 +172,13 @@ class Lookup(WordLookup):
         return found
 
 
-class SparseLookup(WordLookup):
-    """Look up rows of words with sparse vectors."""
-
-    vectors: SparseVectors
-
-    def directed(self, row: int) -> bool:
-        """Return whether a row has a direction."""
-        return bool(self.vectors.norms[row] > 0)
-
-    def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
-        """Return the cosine of row a[n] and row b[n], for each n."""
-        return self.vectors.pair_cosines(a, b)
-
-    def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
-        """Return a function (first, last) -> cosines; see `WordLookup.cosines_with`."""
-        return self.vectors.cosines_with(rows)
-
-
 def look_up(
-    vectors: Vectors | SparseVectors, *, restrict_vocab: int | None, case: str, unseen: bool = False
+    vectors: KeyedWords, *, restrict_vocab: int | None, case: str, unseen: bool = False
 ) -> WordLookup:
     """Return the look-up for dense or sparse vectors."""
     if isinstance(vectors, Vectors):
         return Lookup(vectors, restrict_vocab=restrict_vocab, case=case, unseen=unseen)
-    if not isinstance(vectors, SparseVectors):
+    if not isinstance(vectors, KeyedWords):
         raise ConfigError(
             f"vectors has type {type(vectors).__name__}: it must be Vectors or SparseVectors; "
             "for a model give model.vectors, for cells SparseVectors(cells)"
@@ -203,7 +187,7 @@ def look_up(
         raise ConfigError(
             "unseen=True: sparse vectors have no n-grams to compose unseen words of; leave unseen out"
         )
-    return SparseLookup(vectors, restrict_vocab=restrict_vocab, case=case)
+    return WordLookup(vectors, restrict_vocab=restrict_vocab, case=case)
 
 
 def _directed(vector: Floats) -> bool:

@@ -29,8 +29,7 @@ from unhot.evaluate.figures import WordFigures, share
 from unhot.evaluate.files import File, nothing_asked, numbered_lines, question_file, wrong_line
 from unhot.evaluate.lookup import look_up
 from unhot.types import Doubles
-from unhot.vectors.sparse_vectors import SparseVectors
-from unhot.vectors.store import Vectors
+from unhot.vectors.word_rows import KeyedWords
 
 DIGITS = 12  # cosines are rounded to this many exact digits, so that every word is equally similar to itself
 ROUNDING = 1e-13  # relative size of rounding errors, see `weighted_pearson`
@@ -67,7 +66,7 @@ class Similarity(WordFigures):
 
 
 def similarity(
-    vectors: Vectors | SparseVectors,
+    vectors: KeyedWords,  # Vectors or SparseVectors
     source: File,
     *,
     restrict_vocab: int | None = None,

@@ -14,11 +14,19 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unhot.corpus.cells import Cells
+from unhot.corpus.cells.sparse_rows import (
+    SparseRows,
+    cuts,
+    fill_cosines,
+    fill_dots,
+    fill_lengths,
+    fill_pair_dots,
+    rows_of,
+)
 from unhot.errors import DataError, whole
 from unhot.index.exact import usable_cores
 from unhot.index.lengths import directed, rounded, unit
@@ -26,9 +34,6 @@ from unhot.threads import in_order
 from unhot.types import Doubles, Floats, Ids
 from unhot.vectors.queries import KEYS, Key, Neighbours, Query, best_candidates, named, weighted
 from unhot.vectors.word_rows import KeyedWords
-
-if TYPE_CHECKING:
-    from unhot.corpus.cells.sparse_rows import SparseRows  # needs the compiler
 
 
 class SparseVectors(KeyedWords):
@@ -65,8 +70,6 @@ class SparseVectors(KeyedWords):
     @functools.cached_property
     def norms(self) -> Doubles:
         """The length of each row."""
-        from unhot.corpus.cells.sparse_rows import fill_lengths
-
         out = np.zeros(len(self))
         self._on_threads(lambda begin, end: fill_lengths(self._rows, begin, end, out), 0, len(self))
         return out
@@ -103,8 +106,6 @@ class SparseVectors(KeyedWords):
         and -1 in `negative`, or with the weight of a pair (word, weight). Only the first `restrict_vocab`
         words are searched.
         """
-        from unhot.corpus.cells.sparse_rows import fill_dots
-
         items, weights = weighted(positive, negative)
         if not items:
             raise DataError("most_similar got no word: give at least one in positive or negative")
@@ -130,8 +131,6 @@ class SparseVectors(KeyedWords):
 
     def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
         """Return the cosine of row a[n] and row b[n], for each n; 0 if one of them is empty."""
-        from unhot.corpus.cells.sparse_rows import fill_pair_dots
-
         products = np.zeros(len(a))
         with np.errstate(over="ignore"):
             lengths = self.norms[a] * self.norms[b]
@@ -143,8 +142,6 @@ class SparseVectors(KeyedWords):
 
         Its result is [rows, last - first]; a row without a direction has NaN.
         """
-        from unhot.corpus.cells.sparse_rows import fill_cosines
-
         queries = self._by_columns(rows)
 
         def cosines(first: int, last: int) -> Floats:
@@ -160,8 +157,6 @@ class SparseVectors(KeyedWords):
 
     def _by_columns(self, rows: Ids) -> SparseRows:
         """Return the unit vectors of some rows, transposed: row j lists those with a cell in column j."""
-        from unhot.corpus.cells.sparse_rows import rows_of
-
         parts = [self.cells.row(row) for row in rows.tolist()]
         columns = np.concatenate([columns for columns, _ in parts])
         numbers = np.repeat(np.arange(len(rows), dtype=np.int32), [columns.size for columns, _ in parts])
@@ -172,13 +167,9 @@ class SparseVectors(KeyedWords):
 
     @functools.cached_property
     def _rows(self) -> SparseRows:
-        from unhot.corpus.cells.sparse_rows import rows_of
-
         return rows_of(self.cells.starts, self.cells.columns, self.cells.values)
 
     def _on_threads(self, work: Callable[[int, int], None], first: int, last: int) -> None:
         """Call work(begin, end) in threads, for parts of the rows first .. last - 1."""
-        from unhot.corpus.cells.sparse_rows import cuts
-
         parts = cuts(self.cells.starts, whole("threads", self.threads, 1), first, last)
         list(in_order(parts, lambda part: work(*part), self.threads))
