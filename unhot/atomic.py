@@ -14,12 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from unhot.errors import DataError
-from unhot.leftovers import held, process_tag, remove_leftovers
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from unhot.leftovers import fcntl, held, process_tag, remove_leftovers
 
 # Files whose names start with this prefix are left over from an interrupted save; unhot may delete them.
 TEMPORARY = ".unhot-"

@@ -26,11 +26,7 @@ from typing import Any
 from unhot.atomic import TEMPORARY
 from unhot.errors import DataError
 from unhot.json_file import json_text
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from unhot.leftovers import fcntl
 
 CLAIM = f"{TEMPORARY}claim"  # the name of a folder's claim
 SHOWN = 200  # characters of a command that an error shows

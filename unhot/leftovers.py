@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 try:
-    import fcntl
+    import fcntl as fcntl  # also for those that lock other files
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 

@@ -1,6 +1,6 @@
 """Test and calibrate classifiers on lines with labels."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -34,7 +34,8 @@ def measure_labels(
     labels = labeller.labels
     index, counts = {label: id for id, label in enumerate(labels)}, LabelCounts(len(labels))
     table = np.zeros((len(labels),) * 2 if len(labels) <= WIDEST else (0, 0), np.int64)
-    for some in _batches(rows):
+    each = iter(rows)
+    while some := list(islice(each, AT_ONCE)):
         truth = label_lists([index.get(name, UNKNOWN) for name in names] for _, names in some)
         starts, ids, confidence = labeller.predictor.predict([text for text, _ in some], k, threshold)
         first = np.where(
@@ -67,9 +68,3 @@ def calibrate(model: Classifier, rows: Rows) -> float:
     temperature = scored_lines(model.answers, rows).temperature()
     set_temperature(model, temperature)
     return temperature
-
-
-def _batches(rows: Rows) -> Iterator[list[tuple[str, list[str]]]]:
-    each = iter(rows)
-    while some := list(islice(each, AT_ONCE)):
-        yield some

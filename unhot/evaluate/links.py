@@ -100,8 +100,7 @@ def _inner(model: GraphVectors, graph: Cells, a: Counts, b: Counts) -> Doubles:
 
 
 def _dots(a: Doubles, b: Doubles) -> Doubles:
-    dots: Doubles = np.einsum("ij,ij->i", a, b)
-    return dots
+    return np.asarray(np.einsum("ij,ij->i", a, b))
 
 
 def _figures(scores: Doubles, held: int) -> tuple[float, Interval, float]:

@@ -31,9 +31,8 @@ from torch import Generator, Tensor
 
 from unhot.errors import ConfigError, DataError, finite, whole
 from unhot.nn.classes import check_tensor, checked_classes, readable
+from unhot.noise import from_file
 from unhot.noise.distinct import draw_distinct
-from unhot.noise.from_file import file_weights
-from unhot.noise.from_file import fixed_unigram as fixed_unigram_probability
 from unhot.noise.weights import checked_weights
 from unhot.tree.given import file_state
 from unhot.types import Doubles
@@ -167,8 +166,10 @@ def _table(
 
     `state` changes with the file, so that a changed file is read again.
     """
-    given = file_weights(weights) if isinstance(weights, str) else np.frombuffer(weights, np.float64)
-    q = fixed_unigram_probability(given, *place)
+    given = (
+        from_file.file_weights(weights) if isinstance(weights, str) else np.frombuffer(weights, np.float64)
+    )
+    q = from_file.fixed_unigram(given, *place)
     return q, torch.from_numpy(q).cumsum(0), torch.from_numpy(q).to(device, dtype)
 
 

@@ -76,8 +76,7 @@ def _uniforms(seed: int, stream: int, size: int) -> Doubles:
     """Return random numbers in the open interval (0, 1), from 64 bits so that small ones are fine-grained."""
     bits = np.empty(size, np.uint64)
     _fill_bits(stream_key(seed, 0, stream), bits)
-    u: Doubles = np.minimum((bits + 0.5) * 2.0**-64, 1.0 - 2.0**-53)
-    return u
+    return np.asarray(np.minimum((bits + 0.5) * 2.0**-64, 1.0 - 2.0**-53))
 
 
 def _race(q: Doubles, k: int, u: Doubles) -> Ids:

@@ -42,5 +42,4 @@ def log_uniform(counts: Counts) -> Doubles:
         )
     # log(i + 2) - log(i + 1), computed without subtracting close numbers
     step = np.log1p(1.0 / np.arange(1, counts.size + 1))
-    q: Doubles = step / np.log1p(counts.size)
-    return q
+    return np.asarray(step / np.log1p(counts.size))

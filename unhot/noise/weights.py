@@ -35,5 +35,4 @@ def normalised(weights: Doubles, power: float, empty: str) -> Doubles:
         raise DataError(empty)
     log_weight = np.where(possible, power * np.log(np.where(possible, weights, 1.0)), -np.inf)
     weight = np.exp(log_weight - log_weight.max())  # in logs, so that no power overflows
-    q: Doubles = weight / weight.sum()
-    return q
+    return np.asarray(weight / weight.sum())

@@ -104,8 +104,7 @@ class ClassBased(OutputLayer):
     def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
         """Return log P of all words: the sum of the log-probabilities of all levels."""
         groups = self.groups(counts)
-        out: Doubles = _within_groups(scores, groups)[..., groups.row].sum(axis=-1)
-        return out
+        return np.asarray(_within_groups(scores, groups)[..., groups.row].sum(axis=-1))
 
     def pairs_log_prob(
         self, scores: Doubles, which: Ids, targets: Ids, counts: Counts
@@ -135,8 +134,7 @@ def _within_groups(scores: Doubles, groups: Groups) -> Doubles:
     top = np.maximum.reduceat(scores, groups.first, axis=-1)
     shifted = scores - np.repeat(top, groups.size, axis=-1)
     log_z = np.log(np.add.reduceat(np.exp(shifted), groups.first, axis=-1))
-    out: Doubles = shifted - np.repeat(log_z, groups.size, axis=-1)
-    return out
+    return np.asarray(shifted - np.repeat(log_z, groups.size, axis=-1))
 
 
 @lru_cache(maxsize=2)

@@ -251,8 +251,7 @@ def positive(field: str, value: float) -> None:
 def log_share(counts: Counts) -> Doubles:
     """Return the log of each word's share of the text; a word of count 0 counts as 0.5."""
     seen = np.maximum(counts, 0.5)
-    out: Doubles = np.log(seen / seen.sum())
-    return out
+    return np.asarray(np.log(seen / seen.sum()))
 
 
 def log_odds(log_p: Doubles) -> Doubles:

@@ -85,8 +85,7 @@ def sentence_vector(
     """
     components = _checked(remove, vectors.vector_size)
     sums = _sums(vectors, [text], weights, a, pre_normalize, tokenizer)
-    found: Floats = _without(sums, components)[0].astype(np.float32)
-    return found
+    return np.asarray(_without(sums, components)[0], np.float32)
 
 
 def document_similarity(

@@ -26,8 +26,7 @@ def keep_probability(counts: Counts, sample: float) -> Doubles:
     frequency = np.maximum(counts, 1) / counts.sum()
     share = sample / frequency
     # (sqrt(f / t) + 1) t / f = sqrt(t / f) + t / f, and this form does not overflow
-    keep: Doubles = np.minimum(1.0, np.sqrt(share) + share)
-    return keep
+    return np.asarray(np.minimum(1.0, np.sqrt(share) + share))
 
 
 def rank_keep_probability(size: int, factor: float = 1e-5) -> Doubles:

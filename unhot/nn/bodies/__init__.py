@@ -1,9 +1,9 @@
-"""Bodies of neural language models: they turn the words so far into a hidden vector."""
+"""Bodies of neural language models: they turn the words so far into a hidden vector.
+
+Importing the package registers its bodies.
+"""
 
 from unhot.nn.bodies import bengio, cnn, recurrent, transformer
-from unhot.nn.bodies.body import BODIES as BODIES
-from unhot.nn.bodies.body import Body as Body
-from unhot.nn.bodies.body import body as body
-from unhot.nn.bodies.body import parse_body as parse_body
+from unhot.nn.bodies.body import BODIES, Body, body, parse_body
 
-_ = (bengio, cnn, recurrent, transformer)  # importing a body registers it
+__all__ = ["BODIES", "Body", "bengio", "body", "cnn", "parse_body", "recurrent", "transformer"]
