@@ -1,19 +1,62 @@
-"""Spec strings: a registered dataclass with its settings, such as `negative:k=5,power=0.75`."""
+"""Settings of dataclasses: what they accept, and spec strings such as `negative:k=5,power=0.75`.
+
+The type of a field says which values are accepted:
+
+    dim: Annotated[int, Range(1, 1 << 20)] = 100    a whole number in a range
+    sample: Annotated[float, Range(0)] = 1e-3       a finite number >= 0
+    combine: Literal["mean", "sum"] = "mean"        one of these words
+    shrink: bool = True                             true or false
+
+`X | None` also accepts None. The class itself checks fields of any other type.
+"""
 
 import dataclasses
 import functools
 import re
+import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from unhot.errors import ConfigError
+import numpy as np
+
+from unhot.errors import ConfigError, at_least, one_of, whole
 
 Kind = TypeVar("Kind", bound=Any)
 # the types of the fields of a class; finding them takes longer than anything else in making a layer
 type_hints: Callable[[Any], dict[str, Any]] = functools.cache(
     functools.partial(typing.get_type_hints, include_extras=True)
 )
+
+
+class Range(NamedTuple):
+    """The smallest and the largest number that a setting accepts."""
+
+    least: Any
+    most: int = 2**63 - 1  # applies to whole numbers only
+
+
+def checked(name: str, value: Any, kind: Any) -> Any:
+    """Return the value of a setting, converted to its type; raise a `ConfigError` if it does not fit."""
+    limits = None
+    if typing.get_origin(kind) is Annotated:
+        kind, limits = typing.get_args(kind)
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        options = typing.get_args(kind)
+        if value is None and type(None) in options:
+            return None
+        kind = options[0]
+    if kind is bool:
+        if not isinstance(value, (bool, np.bool_)):
+            raise ConfigError(f"{name}={value!r}: must be true or false")
+        return bool(value)
+    if typing.get_origin(kind) is Literal:
+        one_of(name, value, typing.get_args(kind))
+    elif limits is not None and kind is int:
+        return whole(name, value, limits.least, limits.most)
+    elif limits is not None:
+        return at_least(name, value, limits.least)
+    return value
 
 
 def registering(registry: dict[str, Any], name: str, what: str) -> Callable[[Kind], Kind]:
@@ -76,6 +119,7 @@ def parse_spec(spec: str, registry: Mapping[str, type[Kind]], setting: str, what
 def _from_text(field: str, text: str, kind: Any) -> Any:
     """Convert text to the type of a setting; for `float | str`, to a number if possible."""
     first = typing.get_args(kind)[0] if typing.get_args(kind) else kind
+    first = str if isinstance(first, str) else first  # one of the words of a Literal
     try:
         if first is bool:
             return {"true": True, "false": False}[text]

@@ -12,7 +12,7 @@ import re
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_origin, get_type_hints
 
 import click
 
@@ -77,9 +77,9 @@ def settings_of(layer: type[OutputLayer]) -> list[Setting]:
     """Return the settings of a layer, in the order of its spec."""
     import dataclasses
 
-    comments: dict[str, str] = {}
-    for kind in layer.__mro__[-2::-1]:  # a class overrides the comments of its bases
-        comments.update(_comments(kind))
+    comments, kinds = dict[str, str](), get_type_hints(layer)
+    for base in layer.__mro__[-2::-1]:  # a class overrides the comments of its bases
+        comments.update(_comments(base))
     out = []
     for field in dataclasses.fields(layer):
         default: Any = (
@@ -92,9 +92,8 @@ def settings_of(layer: type[OutputLayer]) -> list[Setting]:
             if isinstance(default, bool)
             else str(default)
         )
-        kind_name = (
-            field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
-        )
+        kind = kinds[field.name]
+        kind_name = "str" if get_origin(kind) is Literal else getattr(kind, "__name__", str(kind))
         out.append(Setting(field.name, kind_name, text, comments.get(field.name, "")))
     return out
 

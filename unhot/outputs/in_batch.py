@@ -21,10 +21,10 @@ Reference     Yi et al., Sampling-bias-corrected neural modeling for large corpu
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from unhot.errors import one_of
 from unhot.outputs.layer import OutputLayer, log_share, output, positive
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
@@ -36,8 +36,8 @@ class InBatch(OutputLayer):
     """Softmax over the targets of the batch."""
 
     temperature: float = 1.0  # divides the scores, but not the correction log q
-    q: str = "streaming"  # where word frequencies come from: streaming | counts
-    hits: str = "keep"  # examples with the same target: keep | drop
+    q: Literal["streaming", "counts"] = "streaming"  # where word frequencies come from: streaming | counts
+    hits: Literal["keep", "drop"] = "keep"  # examples with the same target: keep | drop
     bias: bool = False  # learn a bias for each word
 
     compiled = False
@@ -47,8 +47,6 @@ class InBatch(OutputLayer):
         """Check the ranges."""
         super().__post_init__()
         positive("in_batch:temperature", self.temperature)
-        one_of("in_batch:q", self.q, ("streaming", "counts"))
-        one_of("in_batch:hits", self.hits, ("keep", "drop"))
 
     def batch_columns(self, counts: Counts, size: int) -> int:
         """Return the number of columns: the different targets of the batch, at most."""

@@ -20,7 +20,7 @@ from unhot.errors import ConfigError, DataError, finite
 from unhot.largest import largest
 from unhot.outputs.count_losses import CountLoss
 from unhot.probability import log_sum_exp
-from unhot.specs import parse_spec, registering, spec_of, type_hints
+from unhot.specs import checked, parse_spec, registering, spec_of, type_hints
 from unhot.types import Counts, Doubles, Ids
 
 FILE = "file:"  # prefix of a setting's value that names a file
@@ -58,15 +58,15 @@ class OutputLayer:
     independent: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Check the types of the settings; each layer checks the ranges itself."""
-        for name, kind in type_hints(type(self)).items():
-            if kind in (bool, str) and not isinstance(getattr(self, name), kind):
-                raise ConfigError(
-                    f"{self.name}:{name}={getattr(self, name)!r}: must be "
-                    f"{'true or false' if kind is bool else 'text'}"
-                )
-            if kind is float:
-                object.__setattr__(self, name, finite(f"{self.name}:{name}", getattr(self, name)))
+        """Check the settings by their types; each layer checks by itself what its types do not say."""
+        kinds = type_hints(type(self))
+        for field in dataclasses.fields(self):
+            name, kind = f"{self.name}:{field.name}", kinds[field.name]
+            value = getattr(self, field.name)
+            if kind is str and not isinstance(value, str):
+                raise ConfigError(f"{name}={value!r}: must be text")
+            value = finite(name, value) if kind is float else checked(name, value, kind)
+            object.__setattr__(self, field.name, value)
 
     def check_files(self) -> None:
         """Raise a `DataError` if a file named in the settings does not exist.

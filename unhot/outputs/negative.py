@@ -21,10 +21,10 @@ Reference     Mikolov et al., Distributed representations of words and phrases a
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from unhot.errors import one_of
 from unhot.outputs.drawn import DrawnLayer
 from unhot.outputs.layer import output
 from unhot.types import Counts, Doubles, Ids
@@ -35,14 +35,9 @@ from unhot.types import Counts, Doubles, Ids
 class NegativeSampling(DrawnLayer):
     """Negative sampling with k draws from noise."""
 
-    hits: str = "drop"  # what to do with draws that hit the target: drop | keep
+    hits: Literal["drop", "keep"] = "drop"  # what to do with draws that hit the target: drop | keep
 
     biased = False
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        one_of("negative:hits", self.hits, ("drop", "keep"))
 
     def drops_hits(self) -> bool:
         """Return whether draws that hit the target are dropped."""

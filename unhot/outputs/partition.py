@@ -18,13 +18,14 @@ Reference     Jean et al., On using very large target vocabulary for neural mach
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from unhot.errors import DataError, whole
 from unhot.outputs.layer import LogProbabilityLayer, output
 from unhot.probability import log_sum_exp
+from unhot.specs import Range
 from unhot.types import Counts, Doubles, Ids
 
 
@@ -33,15 +34,10 @@ from unhot.types import Counts, Doubles, Ids
 class Partition(LogProbabilityLayer):
     """Softmax over the words of a part of the text."""
 
-    size: int = 30_000  # the most different targets in a part of the text
+    size: Annotated[int, Range(1)] = 30_000  # the most different targets in a part of the text
     bias: bool = False  # learn a bias for each word
 
     compiled = False
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        object.__setattr__(self, "size", whole("partition:size", self.size, 1))
 
     def part_words(self) -> int:
         """Return the most different words of a part."""

@@ -21,11 +21,10 @@ Reference     Bengio & Senecal, Adaptive importance sampling to accelerate train
 
 import logging
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from unhot.errors import one_of
 from unhot.kernels.columns import begin_groups, candidates, end_group
 from unhot.kernels.linking import softmax_link
 from unhot.kernels.steps import link
@@ -47,15 +46,10 @@ class SampledSoftmax(DrawnLayer):
     """Softmax over the target and k draws from noise."""
 
     k: int = 100  # draws for each target
-    hits: str = "keep"  # what to do with draws that hit the target: keep | drop
+    hits: Literal["keep", "drop"] = "keep"  # what to do with draws that hit the target: keep | drop
 
     corrected = True
     on_cells = False
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        one_of("sampled:hits", self.hits, ("keep", "drop"))
 
     def make_tables(self, noise: Words64, offset: Floats, seen: Counts) -> SampledTables:
         """Make tables whose type chooses the softmax link."""

@@ -15,11 +15,12 @@ Reference     Devlin et al., Fast and robust neural network joint models for sta
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from unhot.errors import at_least
 from unhot.outputs.layer import output
 from unhot.outputs.softmax import Softmax
 from unhot.probability import log_sum_exp
+from unhot.specs import Range
 from unhot.types import Counts, Doubles, Ids
 
 
@@ -28,12 +29,7 @@ from unhot.types import Counts, Doubles, Ids
 class SelfNormalized(Softmax):
     """Softmax with a penalty on log^2 Z."""
 
-    alpha: float = 0.1  # weight of the penalty
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        object.__setattr__(self, "alpha", at_least("self_normalized:alpha", self.alpha, 0))
+    alpha: Annotated[float, Range(0)] = 0.1  # weight of the penalty
 
     def penalty(self) -> float:
         """Return the weight of log^2 Z in the loss."""

@@ -11,13 +11,14 @@ Reference     Bengio et al., A neural probabilistic language model, 2003, equati
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from unhot.errors import whole
 from unhot.nn.bodies.body import Body, State, body
+from unhot.specs import Range
 from unhot.types import Doubles
 
 NOTHING = -1  # the id of a word before the beginning
@@ -28,16 +29,11 @@ NOTHING = -1  # the id of a word before the beginning
 class Bengio(Body):
     """A layer of tanh over the last words."""
 
-    context: int = 5  # words that the next one is predicted from
+    layers: Annotated[int, Range(1, 1)] = 1
+    context: Annotated[int, Range(1, 1 << 10)] = 5  # words that the next one is predicted from
     direct: bool = True  # connect the embeddings with the output, too
 
     ties = False
-
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
-        self.context = whole("bengio:context", self.context, 1, 1 << 10)
-        whole("bengio:layers", self.layers, 1, 1)
 
     @property
     def width(self) -> int:

@@ -11,14 +11,14 @@ with the states carried on, the hidden vectors are the same. Gradients end where
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, TypeAlias, TypeVar
+from dataclasses import dataclass, fields
+from typing import Annotated, ClassVar, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from unhot.errors import ConfigError, whole
-from unhot.specs import parse_spec, registering, spec_of
+from unhot.errors import ConfigError
+from unhot.specs import Range, checked, parse_spec, registering, spec_of, type_hints
 
 State: TypeAlias = tuple[Tensor, ...]
 BODIES: dict[str, type[Body]] = {}
@@ -42,8 +42,8 @@ def parse_body(spec: str) -> Body:
 class Body(nn.Module):
     """Settings of a body; after `build`, also its parameters."""
 
-    units: int = 0  # length of the hidden vectors; 0: that of the embeddings
-    layers: int = 1
+    units: Annotated[int, Range(0, 1 << 16)] = 0  # length of the hidden vectors; 0: that of the embeddings
+    layers: Annotated[int, Range(1, 1 << 10)] = 1
 
     name: ClassVar[str]  # set by the decorator `body`
     ties: ClassVar[bool] = True  # whether the output vectors can be the embeddings
@@ -51,8 +51,9 @@ class Body(nn.Module):
     def __post_init__(self) -> None:
         """Check the settings."""
         super().__init__()
-        self.units = whole(f"{self.name}:units", self.units, 0, 1 << 16)
-        self.layers = whole(f"{self.name}:layers", self.layers, 1, 1 << 10)
+        for name in (field.name for field in fields(self)):
+            kind = type_hints(type(self))[name]
+            setattr(self, name, checked(f"{self.name}:{name}", getattr(self, name), kind))
 
     def spec(self) -> str:
         """Return the spec, with all settings."""

@@ -11,12 +11,13 @@ Reference     Dauphin et al., Language modeling with gated convolutional network
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
-from unhot.errors import whole
 from unhot.nn.bodies.body import Body, State, body
+from unhot.specs import Range
 
 
 @body("cnn")
@@ -24,13 +25,8 @@ from unhot.nn.bodies.body import Body, State, body
 class GatedConvolutions(Body):
     """Layers of gated convolutions."""
 
-    layers: int = 4
-    size: int = 4  # steps that a layer sees
-
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
-        self.size = whole("cnn:size", self.size, 2, 1 << 10)
+    layers: Annotated[int, Range(1, 1 << 10)] = 4
+    size: Annotated[int, Range(2, 1 << 10)] = 4  # steps that a layer sees
 
     def make(self) -> None:
         """Make the convolutions."""

@@ -10,12 +10,14 @@ Reference     Vaswani et al., Attention is all you need, 2017; Dai et al., Trans
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
-from unhot.errors import ConfigError, whole
+from unhot.errors import ConfigError
 from unhot.nn.bodies.body import Body, State, body
+from unhot.specs import Range
 
 WIDER = 4  # units of the inner layer, as a multiple
 
@@ -36,15 +38,9 @@ class AttentionBlock(nn.Module):
 class Transformer(Body):
     """Layers of attention."""
 
-    layers: int = 3
-    heads: int = 4
-    context: int = 64  # words that a layer sees
-
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
-        self.heads = whole("transformer:heads", self.heads, 1, 1 << 10)
-        self.context = whole("transformer:context", self.context, 1, 1 << 16)
+    layers: Annotated[int, Range(1, 1 << 10)] = 3
+    heads: Annotated[int, Range(1, 1 << 10)] = 4
+    context: Annotated[int, Range(1, 1 << 16)] = 64  # words that a layer sees
 
     def make(self) -> None:
         """Make the layers."""
