@@ -21,8 +21,6 @@ last bit for any budget and any number of threads. If large counts and a wide wi
 overflow 64 bits, 1 / d is rounded to a coarser unit that fits.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math
@@ -262,7 +260,7 @@ class _Counter:
             write,
         )
 
-    def _merge(self, runs: _Runs, write: Write) -> None:
+    def _merge(self, runs: "_Runs", write: Write) -> None:
         starts, columns, sums = runs.map(self._words)
         most = np.zeros(self._words, np.int64)
         for run in starts:

@@ -1,7 +1,5 @@
 """A report of what encoding read, and of oddities in the text."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 
@@ -58,7 +56,7 @@ class Report:
         }
 
     @classmethod
-    def from_json(cls, numbers: Mapping[str, object]) -> Report:
+    def from_json(cls, numbers: Mapping[str, object]) -> "Report":
         """Make a report from the dictionary that `to_json` returns; raise a `FormatError` if it is wrong."""
         fields = {field.name for field in dataclasses.fields(cls)}
         wrong = [

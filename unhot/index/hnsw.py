@@ -13,12 +13,10 @@ Reference: Malkov & Yashunin, Efficient and robust approximate nearest neighbor 
 2016.
 """
 
-from __future__ import annotations
-
 import itertools
 import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -76,7 +74,7 @@ class Hnsw:
         settings: HnswSettings | None = None,
         threads: int | None = None,
         divisors: Doubles | None = None,
-    ) -> Hnsw:
+    ) -> Self:
         """Build the graph of a matrix; rows without a direction are left out.
 
         With `divisors`, it finds the highest inner products of a query's unit vector with row / divisor,
@@ -103,7 +101,7 @@ class Hnsw:
     @classmethod
     def from_bytes(
         cls, data: bytes, vectors: Floats, settings: HnswSettings, threads: int | None = None
-    ) -> Hnsw:
+    ) -> Self:
         """Restore the graph that `to_bytes` returned, for the same vectors.
 
         The bytes must come from a trusted source: usearch does not check them.

@@ -1,7 +1,5 @@
 """Choose number types: for sums of exponentials, for exact tables, and for products under autocast."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
@@ -53,7 +51,7 @@ class ExactTables(nn.Module):
             self.register_buffer(name, table, persistent=persistent)
             self.exact.append(name)
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> ExactTables:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "ExactTables":
         """Move everything, and convert all but the tables."""
         kept = {name: getattr(self, name) for name in self.exact}
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]

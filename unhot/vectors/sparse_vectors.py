@@ -9,8 +9,6 @@ have a meaning, which `contexts` shows.
 A row without cells has no direction: its word has no neighbours and is not a neighbour of any word.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Callable, Sequence
@@ -54,7 +52,7 @@ class SparseVectors(KeyedWords):
         self.threads = usable_cores()
 
     @classmethod
-    def load(cls, directory: str | os.PathLike[str]) -> SparseVectors:
+    def load(cls, directory: str | os.PathLike[str]) -> "SparseVectors":
         """Open a directory of cells."""
         return cls(Cells.open(directory))
 

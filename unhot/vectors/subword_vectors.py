@@ -7,8 +7,6 @@ The matrix of all words is composed when something needs it (a search, a save), 
 composed by themselves, so that a file of any size can be opened and asked for a word without delay.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import logging
@@ -89,7 +87,7 @@ class SubwordVectors(Vectors):
         return self.rows.dim
 
     @classmethod
-    def load(cls, path: str | Path, format: str | None = None, **options: Any) -> SubwordVectors:
+    def load(cls, path: str | Path, format: str | None = None, **options: Any) -> "SubwordVectors":
         """Load a file or folder that has n-grams; the options are those of `Vectors.load`."""
         vectors = Vectors.load(path, format, **options)
         if not isinstance(vectors, SubwordVectors):

@@ -7,8 +7,6 @@ A word is any string. In files it is UTF-8. Bytes that are not valid UTF-8 becom
 string (Python's `surrogateescape`), so every word of every file can be read and written unchanged.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re
@@ -129,7 +127,7 @@ class Vocabulary:
     @classmethod
     def from_counts(
         cls, counts: Mapping[str, int], *, min_count: int = 1, max_vocab: int | None = None
-    ) -> Vocabulary:
+    ) -> "Vocabulary":
         """Make a vocabulary from a mapping word -> count.
 
         Keep words with a count of at least `min_count`, at most `max_vocab` of them.
@@ -213,7 +211,7 @@ class Vocabulary:
         Path(path).write_bytes(words_text(self.words))
 
     @classmethod
-    def load(cls, path: str | Path, counts: ArrayLike) -> Vocabulary:
+    def load(cls, path: str | Path, counts: ArrayLike) -> "Vocabulary":
         """Read a file that `save_words` wrote; the counts are kept elsewhere and must be given."""
         try:
             data = Path(path).read_bytes()

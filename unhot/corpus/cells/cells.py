@@ -15,8 +15,6 @@ cells.columns    int32 [cells]
 cells.values     float64 [cells]
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -79,7 +77,7 @@ class Cells(OpenedFolder):
         self.directory = directory
 
     @classmethod
-    def open(cls, directory: str | os.PathLike[str]) -> Cells:
+    def open(cls, directory: str | os.PathLike[str]) -> "Cells":
         """Open a directory of cells; raise a `FormatError` if it is damaged or incomplete."""
         path = Path(directory)
         index = read_index(path / INDEX, VERSION, AGAIN)
@@ -106,7 +104,7 @@ class Cells(OpenedFolder):
         values: Any,
         settings: Mapping[str, Any] | None = None,
         directory: str | os.PathLike[str] | None = None,
-    ) -> Cells:
+    ) -> "Cells":
         """Make cells from arrays in CSR form; keep them in memory, or write and map a directory."""
         arrays = _whole("starts", starts, np.int64), _whole("columns", columns, np.int32), _values(values)
         made = cls(vocabulary, arrays, settings or {})

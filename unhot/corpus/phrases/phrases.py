@@ -14,15 +14,13 @@ Connectors are words that may stand inside a phrase but not at its ends. If "of"
 america" is the pair bank + america with "of" in between. That pair is counted separately from "bank america".
 """
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +145,7 @@ class Phrases:
         force: bool = False,
         progress: Progress | None = None,
         note: Callable[[str], None] | None = None,
-    ) -> Phrases:
+    ) -> Self:
         """Find the phrases of a text, or of a corpus encoded with min_count=1.
 
         source      a text (see `unhot.corpus.encode`) or a corpus
@@ -197,7 +195,7 @@ class Phrases:
             entries.append((tuple(words[i] for i in ids), float(scores[place]), int(pairs.counts[place])))
         return entries
 
-    def _keep(self, found: list[list[ScoredPhrase]]) -> Phrases:
+    def _keep(self, found: list[list[ScoredPhrase]]) -> Self:
         self._found = found
         self._joined = [
             {parts: joined(parts, self.delimiter) for parts in _parts(entries)} for entries in found
@@ -325,7 +323,7 @@ class Phrases:
         save_phrases(Path(path), settings, self.found)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Phrases:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load a file that `save` wrote."""
         settings, found = load_phrases(Path(path))
         try:
