@@ -12,13 +12,13 @@ worse.
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
 
 from unhot.index.lengths import GRID
 from unhot.index.sketch import ALONE, DEPTH, STRIP, Packed, screen
-from unhot.kernels.jit import inner, kernel
+from unhot.kernels.jit import block, inner, kernel
 from unhot.kernels.simd.ids import first_bit
-from unhot.kernels.simd.lanes import LANES, LINE
-from unhot.kernels.simd.rows import prefetch_number
+from unhot.kernels.simd.lanes import I8, I32, LANES, LINE, Value, call, i64
 from unhot.types import Counts, Doubles, Floats
 
 WAITING = 32  # the most rows that wait to be confirmed
@@ -42,6 +42,19 @@ class Best(NamedTuple):
     ids: Counts  # [queries, k]
     passed: Counts  # [GROUP] for each query, a bit for each row of a tile that passed
     waiting: Counts  # [2, WAITING] the query and the row of each pair that waits to be confirmed
+
+
+def fetch_twin(values: Any, at: int) -> None:
+    """Do nothing: prefetching is only a hint to the processor."""
+
+
+@block(fetch_twin)
+def fetch(types: Any, b: Value, values: Value, at: Value) -> None:
+    """Prefetch the first cache lines of a row; beyond the last row this does no harm."""
+    for line in range(FETCHED):
+        address = b.bitcast(b.gep(values, [b.add(at, i64(line * LINE // 4))]), I8.as_pointer())
+        hints = [ir.Constant(I32, value) for value in (0, 3, 1)]
+        call(b, "llvm.prefetch.p0", ir.VoidType(), [address, *hints])
 
 
 @inner
@@ -104,8 +117,7 @@ def line_up(
             row = begin + first_bit(bits)
             bits &= bits - 1
             if first <= row and row < last:
-                for line in range(FETCHED):  # beyond the last row this does no harm
-                    prefetch_number(rows.values, row * rows.stride + line * (LINE // 4))
+                fetch(rows.values, row * rows.stride)
                 best.waiting[0, count], best.waiting[1, count] = group * width + j, row
                 count += 1
                 if count == WAITING:
