@@ -11,18 +11,8 @@ import pytest
 
 from unhot.bench import Comparison, Measured, Settings, compare_outputs
 from unhot.bench.exact import cells_loss, counted_cells, epochs_of, exact_solution
-from unhot.bench.plot import plot_layers
-from unhot.bench.table import (
-    FROM_EXACT,
-    HEADER,
-    failures,
-    header,
-    markdown,
-    summary,
-    table,
-    write_csv,
-    write_curves,
-)
+from unhot.bench.output_report import COLUMNS, FROM_EXACT, output_report, summary
+from unhot.bench.report import draw, header, markdown, table, write_csv
 from unhot.bench.texts import split_text
 from unhot.corpus import encode
 from unhot.corpus.cooccurrence import cooccurrences
@@ -31,6 +21,7 @@ from unhot.models.skipgram import SkipGram
 from unhot.outputs import parse_output
 from unhot.train.exact_run import steps_of_epoch
 
+HEADER = [column.title for column in COLUMNS]
 SHORT = {"dim": 8, "window": 3, "min_count": 1, "seconds": 0.2, "held_out": 0.1, "threads": 1, "lr": 0.05}
 
 
@@ -62,23 +53,24 @@ def test_it_is_the_best_there_is(found):
 
 def test_tables_and_files(found, tmp_path):
     comparison, _ = found
-    rows = table(comparison)
-    assert header(comparison) == (*HEADER, *FROM_EXACT)
+    report = output_report(comparison)
+    rows = table(report)
+    assert header(report) == [*HEADER, *(column.title for column in FROM_EXACT)]
     assert rows[0][:2] == ("exact", "cells")
     assert rows[0][-2:] == ("0.000", "0.000")
     assert {len(row) for row in rows} == {len(HEADER) + 2}
     speed = HEADER.index("examples/s")
     assert rows[0][speed] == "-"  # on cells a pair costs nothing
     assert int(rows[1][speed].replace(",", "")) > 0
-    write_csv(comparison, tmp_path / "x.csv")
+    write_csv(tmp_path / "x.csv", report.files[".csv"])
     with (tmp_path / "x.csv").open(newline="") as file:
         first, *others = csv.DictReader(file)
     assert (first["layer"], float(first["above_exact"]), float(first["train_above"])) == ("exact", 0.0, 0.0)
     assert first["pairs_per_second"] == ""
     assert float(others[0]["train_above"]) == pytest.approx(comparison.layers[0].train_above, rel=1e-4)
-    write_curves(comparison, tmp_path / "y.csv")
+    write_csv(tmp_path / "y.csv", report.files["-curves.csv"])
     assert "\nexact," in (tmp_path / "y.csv").read_text()
-    page = markdown(comparison, "mine")
+    page = markdown(report, "mine")
     for said in (
         "| above exact | train above |",
         "| `exact` | cells |",
@@ -86,7 +78,7 @@ def test_tables_and_files(found, tmp_path):
         "The exact solution took",
     ):
         assert said in page, said
-    plot_layers(comparison, tmp_path / "x.svg")
+    draw(report.pictures[".svg"], tmp_path / "x.svg")
     assert "<!-- exact -->" in (tmp_path / "x.svg").read_text()
 
 
@@ -164,7 +156,7 @@ def test_only_for_skipgram_and_only_if_wanted(planted):
     for settings in (Settings(**SHORT, model="cbow"), Settings(**SHORT, exact=False)):
         comparison = compare_outputs(planted, ["softmax"], settings=settings)
         assert comparison.exact is None
-        assert header(comparison) == HEADER
+        assert header(output_report(comparison)) == HEADER
         assert math.isnan(comparison.layers[0].train_above)
         assert comparison.as_dict()["exact"] is None
 
@@ -174,9 +166,10 @@ def test_what_goes_wrong_is_a_row(planted, monkeypatch):
     comparison = compare_outputs(planted, ["negative"], settings=Settings(**SHORT))
     assert "at most 10 are allowed; lower max_vocab" in comparison.exact.failed
     assert comparison.layers[0].result is not None
-    assert table(comparison)[0] == ("exact", "cells", *["-"] * 10)
-    assert table(comparison)[1][-2:] == ("-", "-")
-    assert failures(comparison)[0].startswith("exact: 20 words")
+    report = output_report(comparison)
+    assert table(report)[0] == ("exact", "cells", *["-"] * 10)
+    assert table(report)[1][-2:] == ("-", "-")
+    assert report.failures[0].startswith("exact: 20 words")
     assert "exact solution took" not in summary(comparison)
 
 
@@ -200,7 +193,7 @@ def test_by_heart(found):
     assert "has memorised" not in summary(comparison)
     better = replace(comparison, unigram_perplexity=comparison.exact.result.perplexity - 1)
     assert "worse than counts alone" in summary(better)
-    assert "worse than counts alone" in markdown(better, "mine")
+    assert "worse than counts alone" in markdown(output_report(better), "mine")
 
 
 def test_interrupted(planted):
@@ -225,7 +218,7 @@ def test_odd_pictures(tmp_path):
     comparison = Comparison(
         settings=Settings(seconds=60.0), layers=(), curve_unigram_perplexity=880.0, exact=failed, **numbers
     )
-    plot_layers(comparison, tmp_path / "x.svg")
+    draw(output_report(comparison).pictures[".svg"], tmp_path / "x.svg")
     assert "exact" not in (tmp_path / "x.svg").read_text()
 
 
@@ -239,6 +232,7 @@ def test_exact_far_above_is_left_out_of_the_picture(found, tmp_path, monkeypatch
     point = comparison.exact.curve[0]
     for loss, shown in ((point.loss, True), (point.loss + 5, False)):
         curve = (point._replace(loss=loss),)
-        plot_layers(replace(comparison, exact=replace(comparison.exact, curve=curve)), tmp_path / "x.svg")
+        odd = replace(comparison, exact=replace(comparison.exact, curve=curve))
+        draw(output_report(odd).pictures[".svg"], tmp_path / "x.svg")
         assert ("<!-- exact -->" in (tmp_path / "x.svg").read_text()) == shown
     assert heights[-1][1] == pytest.approx(2 * comparison.curve_unigram_perplexity * 1.03)

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.bench import Comparison, Measured, Settings
-from unhot.bench.plot import TICKS, nice_numbers, plot_layers, spread_out
+from unhot.bench.output_report import output_report
+from unhot.bench.plot import TICKS, nice_numbers, spread_out
+from unhot.bench.report import draw
 from unhot.bench.timed import Point
 from unhot.errors import MissingExtra
 from unhot.evaluate import HeldOut
@@ -32,6 +34,10 @@ def comparison(*layers):
     return Comparison(
         settings=Settings(seconds=60.0), layers=layers, curve_unigram_perplexity=880.0, **NUMBERS
     )
+
+
+def plot_layers(found, path):
+    draw(output_report(found).pictures[".svg"], path)
 
 
 def measured(layer, *losses, **more):

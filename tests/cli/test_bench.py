@@ -139,11 +139,11 @@ def test_without_matplotlib(at, folder, monkeypatch):
 
 
 def test_a_picture_that_fails_costs_nothing_else(at, folder, monkeypatch):
-    def fail(comparison, path):
+    def fail(picture, path):
         path.write_text("half")
         raise ValueError("no\nfont")
 
-    monkeypatch.setattr("unhot.bench.plot.plot_layers", fail)
+    monkeypatch.setattr("unhot.bench.report.draw", fail)
     result = at(f"outputs text.txt --layers softmax {SHORT} -o plain")
     assert result.returncode == 0
     assert "no picture: no font" in result.stderr
@@ -157,7 +157,7 @@ def test_a_picture_that_fails_costs_nothing_else(at, folder, monkeypatch):
 
 
 def test_a_table_that_fails_does_not_cost_the_files(at, folder, monkeypatch):
-    monkeypatch.setattr("unhot.cli.bench.print_table", lambda *arguments: 1 / 0)
+    monkeypatch.setattr("unhot.cli.comparison_report.print_table", lambda *arguments: 1 / 0)
     assert at(f"outputs text.txt --layers softmax {SHORT} -o kept").returncode == 1
     assert "softmax" in (folder / "kept.csv").read_text()
 

@@ -5,13 +5,11 @@ Each layer has a line, with its name at the end of the line.
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from unhot.bench.results import FULL, Comparison, Measured
-from unhot.errors import extra
 
-WIDTH, HEIGHT = 9.0, 5.6  # inches
+SIZE = (9.0, 5.6)  # inches
 NAME = 0.047  # height of a name, as a share of the height of the axes
 ABOVE = 2.0  # perplexities above this multiple of that of the counts alone are cut off
 GREY = "0.45"
@@ -26,34 +24,22 @@ NICE: tuple[tuple[float, ...], ...] = (  # leading digits of ticks, from many to
 TICKS = 9
 
 
-def plot_layers(comparison: Comparison, path: Path) -> None:
-    """Draw a comparison to a file, in the format of the path's ending, SVG by default.
-
-    This needs the extra `plot`.
-    """
-    mpl = extra("matplotlib", "plot", "the plot of a comparison")
-    from matplotlib.figure import Figure
-
+def draw_layers(axes: Any, comparison: Comparison) -> None:
+    """Draw a comparison into an axis of matplotlib."""
     drawn = [each for each in comparison.layers if each.curve and each.result is not None]
-    style = {"svg.hashsalt": "unhot", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
-    with mpl.rc_context(style):
-        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
-        axes = figure.add_subplot(xscale="log", yscale="log")
-        axes.set_xlabel("seconds of training")
-        axes.set_ylabel(f"perplexity of {comparison.curve_words:,} held-out words")
-        styles = _styles(drawn)
-        for each, line in zip(drawn, styles, strict=True):
-            seconds = [point.seconds for point in each.curve]
-            axes.plot(seconds, [_perplexity(point.loss) for point in each.curve], **line)
-        _set_limits(axes, comparison, drawn)
-        if drawn:
-            _draw_level(axes, "counts alone", comparison.curve_unigram_perplexity, GREY, (1, 2))
-            exact = _exact_height(comparison)
-            if exact and exact <= axes.get_ylim()[1]:  # not above the upper edge
-                _draw_level(axes, "exact", exact, "black", (6, 3))
-            _name_lines(axes, drawn, [line["color"] for line in styles])
-        kind = path.suffix.removeprefix(".").lower() or "svg"
-        figure.savefig(path, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+    axes.set(xscale="log", yscale="log", xlabel="seconds of training")
+    axes.set_ylabel(f"perplexity of {comparison.curve_words:,} held-out words")
+    styles = _styles(drawn)
+    for each, line in zip(drawn, styles, strict=True):
+        seconds = [point.seconds for point in each.curve]
+        axes.plot(seconds, [_perplexity(point.loss) for point in each.curve], **line)
+    _set_limits(axes, comparison, drawn)
+    if drawn:
+        _draw_level(axes, "counts alone", comparison.curve_unigram_perplexity, GREY, (1, 2))
+        exact = _exact_height(comparison)
+        if exact and exact <= axes.get_ylim()[1]:  # not above the upper edge
+            _draw_level(axes, "exact", exact, "black", (6, 3))
+        _name_lines(axes, drawn, [line["color"] for line in styles])
 
 
 def _perplexity(loss: float) -> float:

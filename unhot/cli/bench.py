@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from unhot.cli.comparison_report import show_and_write, writable_files
 from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
-from unhot.cli.show import note, print_table, show_json
 from unhot.cli.text_options import force_option
-from unhot.errors import ConfigError, DataError
-from unhot.screen.terminal import printable
-
-if TYPE_CHECKING:
-    from unhot.bench.results import Comparison
 
 EXAMPLES = """
 \b
@@ -29,7 +21,7 @@ Examples:
 """
 
 
-ENDINGS = {"csv": ".csv", "curves": "-curves.csv", "md": ".md", "svg": ".svg"}
+ENDINGS = (".csv", "-curves.csv", ".md", ".svg")
 
 
 @click.group(epilog=EXAMPLES)
@@ -147,90 +139,11 @@ def outputs(
     so far.
     """
     from unhot.bench import Settings, compare_outputs
+    from unhot.bench.output_report import output_report
     from unhot.cli.comparison_bar import ComparisonBar
 
     settings = Settings(**options)
     files = writable_files(prefix, ENDINGS)
     with ComparisonBar(settings, quiet=quiet) as tell:
         comparison = compare_outputs(corpus, layers, settings=settings, tell=tell)
-    measured = any(each.result for each in comparison.layers)
-    try:
-        if as_json:
-            show_json(comparison.as_dict())
-        else:
-            _show(comparison)
-    finally:  # write the files even if standard output is a closed pipe
-        _write(comparison, files, quiet, measured)
-    return 130 if comparison.interrupted else 0 if measured else 1
-
-
-def writable_files(prefix: str, endings: Mapping[str, str]) -> dict[str, Path]:
-    """Return the files to write; raise an error now, not after an hour of work, if they cannot be written."""
-    if prefix.replace(os.sep, "/").rpartition("/")[2] in ("", ".", ".."):
-        raise ConfigError(f"-o {prefix!r}: must end with a name, such as results/mine")
-    files = {kind: Path(f"{prefix}{ending}") for kind, ending in endings.items()}
-    try:
-        Path(prefix).parent.mkdir(parents=True, exist_ok=True)
-        for file in files.values():
-            file.open("ab").close()
-            if file.stat().st_size == 0:
-                file.unlink()
-    except OSError as error:
-        raise DataError(
-            f"-o {prefix}: cannot be written ({error.strerror}); "
-            "give a name in a folder that can be written to"
-        ) from error
-    return files
-
-
-def _write(comparison: Comparison, files: dict[str, Path], quiet: bool, measured: bool) -> None:
-    """Write all files; the picture comes last, because drawing it is most likely to fail.
-
-    If no layer has a result, the files of an earlier run are kept.
-    """
-    from unhot.bench.table import markdown, write_csv, write_curves
-
-    if not measured:
-        note("no layer has a result, so no files were written")
-        return
-    write_csv(comparison, files["csv"])
-    write_curves(comparison, files["curves"])
-    write_page(files["md"], markdown(comparison, files["csv"].stem))
-    written = [files["csv"], files["curves"], files["md"]]
-    if _draw(comparison, files["svg"]):
-        write_page(files["md"], markdown(comparison, files["csv"].stem, files["svg"].name))
-        written.append(files["svg"])
-    if not quiet:
-        note(f"wrote {', '.join(map(str, written))}")
-
-
-def write_page(path: Path, page: str) -> None:
-    """Write a page; bytes that are not UTF-8 are escaped."""
-    path.write_text(page, encoding="utf-8", errors="backslashreplace")
-
-
-def _draw(comparison: Comparison, path: Path) -> bool:
-    """Draw the picture and return True; if that fails, remove an earlier picture and return False."""
-    from unhot.bench.plot import plot_layers
-
-    try:
-        plot_layers(comparison, path)
-        return True
-    except Exception as error:  # any error of matplotlib; the figures are useful without a picture
-        path.unlink(missing_ok=True)
-        note(f"no picture: {' '.join(str(error).split())}")
-        return False
-
-
-def _show(comparison: Comparison) -> None:
-    """Print the table, then how it was measured."""
-    from unhot.bench.table import explained, failures, header, measured_by, summary, table
-
-    failed = (f"failed: {printable(line)}" for line in failures(comparison))
-    terms = (f"{term}: {meaning}" for term, meaning in explained(comparison).items())
-    said = (summary(comparison), *terms, printable(measured_by(comparison)), *failed)
-    rows = table(comparison)
-    if rows:  # there are none if it was interrupted before the first layer was done
-        print_table("", header(comparison), rows, "\n".join(filter(None, said)))
-    else:
-        click.echo(summary(comparison))
+    return show_and_write(output_report(comparison), files, as_json=as_json, quiet=quiet)

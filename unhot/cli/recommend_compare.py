@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from unhot.cli.bench import writable_files, write_page
+from unhot.cli.comparison_report import show_and_write, writable_files
 from unhot.cli.model_options import ALL, PluginsFirst, given_settings, listed_models, model_options
 from unhot.cli.outputs import plugin_option
 from unhot.cli.recommend_ask import seen_option
 from unhot.cli.several import SeveralValues
-from unhot.cli.show import note, print_table, show_json
-
-if TYPE_CHECKING:
-    from unhot.bench.recommenders import RecommenderComparison
+from unhot.cli.show import note
 
 EXAMPLES = """
 \b
@@ -24,7 +20,7 @@ Examples:
   unhot recommend compare sessions.txt --split session --prefixes test.txt --minutes 8
   unhot recommend compare log.csv --models skip-markov item2vec ease -o results/mine
 """
-ENDINGS = {"csv": ".csv", "md": ".md", "svg": ".svg"}
+ENDINGS = (".csv", ".md", ".svg")
 MARKED = ("booked", "rejected", "user_type", "item_type", "market")  # of `MarkFields`
 CHOSEN = ("refit", "with_users", "split")  # settings that a comparison decides itself
 
@@ -85,6 +81,7 @@ def compare(
     The settings of each model are chosen on validation, and the figures are of the test, with all items
     ranked. Simple models come beside item2vec. Ctrl-C stops and shows the results so far.
     """
+    from unhot.bench.recommender_report import recommender_report
     from unhot.bench.recommenders import compare_recommenders
     from unhot.logs.encoding import read_log
     from unhot.models.fitting import Tells
@@ -106,56 +103,4 @@ def compare(
             reading={name: getattr(reader, name) for name in (*MARKED, "side")},
             tell=tell,
         )
-    _show(found, as_json)
-    if not any(row.refit for row in found.rows):
-        return 130 if found.interrupted else 1
-    _write(found, files)
-    tell(f"wrote {', '.join(str(file) for file in files.values())}")
-    return 130 if found.interrupted else 0
-
-
-def _show(found: RecommenderComparison, as_json: bool) -> None:
-    from unhot.bench.recommender_table import EXPLAINED, HEADER, how, table
-
-    if not as_json:
-        print_table("", HEADER, table(found), f"{how(found)}\n{EXPLAINED}")
-        return
-    rows = [
-        {
-            "model": row.name,
-            "settings": row.settings,
-            "failed": row.failed or None,
-            "fit": row.fit and row.fit.as_dict(),
-            "refit": row.refit and row.refit.as_dict(),
-        }
-        for row in found.rows
-    ]
-    show_json({"split": found.split, "seconds": found.seconds, "models": rows})
-
-
-def _write(found: RecommenderComparison, files: dict[str, Path]) -> None:
-    """Write all files; the picture comes last, because drawing is most likely to fail."""
-    from unhot.bench.recommender_table import markdown, write_csv
-
-    write_csv(found, files["csv"])
-    title = files["csv"].stem
-    write_page(files["md"], markdown(found, title, None))
-    try:
-        _draw(found, files["svg"])
-    except Exception as error:  # any error of matplotlib; the figures are useful without a picture
-        note(f"no picture: {' '.join(str(error).split())}")
-        return
-    write_page(files["md"], markdown(found, title, files["svg"].name))
-
-
-def _draw(found: RecommenderComparison, path: Path) -> None:
-    from unhot.errors import extra
-    from unhot.plots.recommending import ranking
-
-    mpl = extra("matplotlib", "plot", "the plot of a comparison")
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context({"svg.hashsalt": "unhot", "axes.spines.top": False, "axes.spines.right": False}):
-        figure = Figure(figsize=(8.0, 4.5), layout="constrained")
-        ranking(figure.add_subplot(), [row.refit for row in found.rows if row.refit is not None])
-        figure.savefig(path, format="svg", metadata={"Date": None})
+    return show_and_write(recommender_report(found), files, as_json=as_json, quiet=quiet)

@@ -5,17 +5,8 @@ from dataclasses import replace
 import pytest
 
 from unhot.bench import Comparison, Measured, Settings
-from unhot.bench.table import (
-    COLUMNS,
-    HEADER,
-    failures,
-    markdown,
-    measured_by,
-    summary,
-    table,
-    write_csv,
-    write_curves,
-)
+from unhot.bench.output_report import COLUMNS, FIGURES, measured_by, output_report, summary
+from unhot.bench.report import markdown, table, write_csv
 from unhot.bench.timed import Point
 from unhot.evaluate import HeldOut
 
@@ -62,7 +53,7 @@ def comparison():
 
 
 def test_rows(comparison):
-    rows = table(comparison)
+    rows = table(output_report(comparison))
     assert rows[0] == ("nce", "torch", "0.1", "403.4", "1,000,000", "8.0", "20.4", "1.250", "0.500", "3.4")
     assert rows[1] == (
         "softmax",
@@ -77,8 +68,8 @@ def test_rows(comparison):
         "60.0",
     )
     assert rows[2] == ("a|b", "torch", *["-"] * 8)
-    assert all(len(row) == len(HEADER) for row in rows)
-    assert failures(comparison) == ["a|b: went wrong"]
+    assert all(len(row) == len(COLUMNS) for row in rows)
+    assert output_report(comparison).failures == ["a|b: went wrong"]
 
 
 def test_summary(comparison):
@@ -99,10 +90,10 @@ def test_summary(comparison):
 
 
 def test_csv(comparison, tmp_path):
-    write_csv(comparison, tmp_path / "x.csv")
+    write_csv(tmp_path / "x.csv", output_report(comparison).files[".csv"])
     with (tmp_path / "x.csv").open(newline="") as file:
         first, second, third = csv.DictReader(file)
-    assert tuple(first) == COLUMNS
+    assert tuple(first) == FIGURES
     assert float(first["perplexity"]) == pytest.approx(math.exp(6.0), rel=1e-5)
     assert float(first["seconds_to_full"]) == pytest.approx(comparison.to_full["nce"], rel=1e-5)
     assert (second["layer"], second["spec"], second["pairs"]) == ("softmax", "softmax:bias=true", "600000")
@@ -115,7 +106,7 @@ def test_csv(comparison, tmp_path):
 
 
 def test_curves(comparison, tmp_path):
-    write_curves(comparison, tmp_path / "x.csv")
+    write_csv(tmp_path / "x.csv", output_report(comparison).files["-curves.csv"])
     with (tmp_path / "x.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["layer", "seconds", "pairs", "loss"]
@@ -125,8 +116,8 @@ def test_curves(comparison, tmp_path):
 
 def test_bytes_that_are_not_utf8(comparison, tmp_path):
     odd = replace(comparison, layers=(replace(comparison.layers[0], layer="x\udcff"),))
-    for write in (write_csv, write_curves):
-        write(odd, tmp_path / "x.csv")
+    for records in output_report(odd).files.values():
+        write_csv(tmp_path / "x.csv", records)
         assert "\nx\\udcff," in (tmp_path / "x.csv").read_text(encoding="utf-8")
 
 
@@ -137,18 +128,18 @@ def test_what_is_said_of_the_softmax(comparison):
     assert measured_by(two) == "s to softmax: the reference is softmax:bias=true, the first in the table"
     nothing = replace(comparison, curve_unigram_perplexity=math.exp(6.5))
     assert "softmax itself has not learned" in measured_by(nothing)
-    assert {row[-1] for row in table(nothing)} == {"-"}
-    assert f"- {measured_by(nothing)}" in markdown(nothing, "mine")
+    assert {row[-1] for row in table(output_report(nothing))} == {"-"}
+    assert f"- {measured_by(nothing)}" in markdown(output_report(nothing), "mine")
 
 
 def test_links_are_quoted(comparison):
-    page = markdown(comparison, "a b(1)\udcff", "a b(1)\udcff.svg")
+    page = markdown(output_report(comparison), "a b(1)\udcff", [".svg"])
     for target in ("(a%20b%281%29%FF.csv)", "(a%20b%281%29%FF-curves.csv)", "(a%20b%281%29%FF.svg)"):
         assert target in page
 
 
 def test_markdown(comparison):
-    page = markdown(comparison, "mine", "mine.svg")
+    page = markdown(output_report(comparison), "mine", [".svg"])
     assert page.startswith("# mine\n")
     assert "| `nce` | torch | 0.1 | 403.4 |" in page
     assert "`a\\|b`" in page
@@ -156,5 +147,5 @@ def test_markdown(comparison):
     assert "(mine.svg)" in page
     assert "- `softmax:bias=true`" in page
     lines = [line for line in page.splitlines() if line.startswith("|")]
-    assert {line.replace("\\|", "").count("|") for line in lines} == {len(HEADER) + 1}
-    assert ".svg" not in markdown(comparison, "mine")
+    assert {line.replace("\\|", "").count("|") for line in lines} == {len(COLUMNS) + 1}
+    assert ".svg" not in markdown(output_report(comparison), "mine")
