@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unhot.bench import Comparison, Measured, Settings, compare_outputs
-from unhot.bench.exact import cells_loss, counted_cells, epochs_of, exact_solution
+from unhot.bench.exact import ExactSolution, cells_loss, counted_cells, epochs_of
 from unhot.bench.output_report import COLUMNS, FROM_EXACT, output_report, summary
 from unhot.bench.report import draw, header, markdown, table, write_csv
 from unhot.bench.texts import split_text
@@ -134,14 +134,15 @@ def test_seeds_do_not_matter_and_the_minimum_is_near(texts):
     ):
         assert cells.epochs == others.epochs == epochs_of(20)
         assert 0 < cells.epoch < 10
-        one = exact_solution(settings[0], texts, cells, cells.epochs, lambda *stage: told.append(stage))
-        other = exact_solution(settings[1], texts, others, others.epochs, print)
+        one = ExactSolution(settings[0], texts, cells, cells.epochs, lambda *stage: told.append(stage))
+        other = ExactSolution(settings[1], texts, others, others.epochs, print)
+        assert [each.failed for run in (one, other) for each in run.rows()] == ["", ""]
         assert abs(one.loss - other.loss) < 1e-3
         same = {"output": "softmax:bias=true", "shrink": False, "sample": 0.0, "on": "cells", "dim": 8}
         same["threads"] = 1
-        longer = SkipGram(**same, epochs=2 * epochs_of(20)).fit(one.cells)
+        longer = SkipGram(**same, epochs=2 * epochs_of(20)).fit(cells.cells)
         assert -1e-3 < one.above(longer)
-        shorter = SkipGram(**same, epochs=40).fit(one.cells)
+        shorter = SkipGram(**same, epochs=40).fit(cells.cells)
         assert one.above(shorter) > 0.002  # so 40 epochs of so few steps were not enough
     assert [stage[0] for stage in told][-1] == "evaluating"
 

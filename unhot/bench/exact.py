@@ -17,14 +17,16 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.bench.results import CELLS, EXACT, Measured, learned_bytes, reason
+from unhot.bench.results import CELLS, EXACT, Measured, learned_bytes
 from unhot.bench.settings import Settings
 from unhot.bench.texts import Texts
-from unhot.bench.timed import Point, ignored_overflow
+from unhot.bench.timed import Point
+from unhot.bench.trials import ignored_overflow, reason
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.errors import DataError
@@ -39,19 +41,8 @@ EPOCHS = 40  # at least; for 10,000 words of Wikipedia, 30 epochs gave a trainin
 STEPS = 1600  # at least: a small vocabulary has few steps in an epoch
 PROBED = 6  # reports from the steps whose speed is measured
 OUTPUT = "softmax:bias=true"
+BEGUN: dict[str, Any] = {"layer": EXACT, "spec": f"{OUTPUT} on cells", "engine": CELLS}
 AT_ONCE = 1 << 20  # the number of cells whose probabilities are in memory at once
-
-
-class ExactSolution(NamedTuple):
-    """The figures of the exact solution, and the cells and the loss that layers are compared with."""
-
-    measured: Measured
-    cells: Cells | None  # the cells of the training lines; None if it failed
-    loss: float  # its loss on these cells, in nats per pair
-
-    def above(self, model: WordModel) -> float:
-        """Return a model's loss on the training lines minus that of the exact solution; NaN if it failed."""
-        return cells_loss(model, self.cells) - self.loss if self.cells is not None else math.nan
 
 
 class Counted(NamedTuple):
@@ -108,19 +99,54 @@ def epochs_of(words: int) -> int:
     return max(EPOCHS, STEPS // steps_of_epoch(words))
 
 
-def exact_solution(
-    settings: Settings, texts: Texts, counted: Counted, epochs: int, tell: Callable[..., None]
-) -> ExactSolution:
-    """Train and measure the exact solution; an error becomes part of the result."""
-    begun: dict[str, Any] = {"layer": EXACT, "spec": f"{OUTPUT} on cells", "engine": CELLS}
-    if counted.cells is None:
-        return ExactSolution(Measured(**begun, failed=counted.failed), None, math.nan)
-    try:
-        with ignored_overflow():
-            tell("preparing")
-            return _solve(settings, texts, counted.cells, epochs, tell, begun, counted.seconds)
-    except Exception as error:
-        return ExactSolution(Measured(**begun, failed=reason(error)), None, math.nan)
+@dataclass
+class ExactSolution:
+    """The trial of the exact solution, and then the loss that layers are compared with."""
+
+    settings: Settings
+    texts: Texts
+    counted: Counted
+    epochs: int
+    tell: Callable[..., None]  # called with a stage and the seconds left in it
+    loss: float = math.nan  # its loss on the cells of the training lines, in nats per pair
+
+    def above(self, model: WordModel) -> float:
+        """Return a model's loss on the training lines minus that of the exact solution; NaN if it failed."""
+        cells = self.counted.cells
+        return math.nan if cells is None or math.isnan(self.loss) else cells_loss(model, cells) - self.loss
+
+    def rows(self) -> Iterator[Measured]:
+        """Train and measure the exact solution."""
+        self.tell("preparing")
+        cells, memory = self.counted.cells, 0
+        began = time.perf_counter()
+        if cells is None:
+            raise DataError(self.counted.failed)
+
+        def told(progress: Progress) -> None:
+            nonlocal memory
+            memory = progress.details.get("memory", memory)
+            self.tell("training", progress.seconds_left or 0.0)
+
+        model = _new_model(self.settings, self.epochs)
+        model.fit(cells, callbacks=[told], note=lambda line: None)
+        seconds = self.counted.seconds + time.perf_counter() - began
+        if model.history.interrupted:
+            raise KeyboardInterrupt
+        self.tell("evaluating")
+        look = Point(seconds, model.history.pairs, held_out(model, self.texts.curve).cross_entropy)
+        self.loss = cells_loss(model, cells)
+        yield Measured(
+            **BEGUN,
+            lr=model.first_lr,
+            seconds=seconds,
+            pairs=model.history.pairs,
+            learned_bytes=learned_bytes(model.learned),
+            training_bytes=memory,
+            result=held_out(model, self.texts.held_out),
+            curve=(look,),
+            train_above=0.0,
+        )
 
 
 def _new_model(settings: Settings, epochs: int) -> SkipGram:
@@ -143,40 +169,6 @@ def _epoch_seconds(settings: Settings, cells: Cells) -> float:
         raise KeyboardInterrupt  # the user interrupted, not the probe
     steady = ends[1:] if len(ends) > 2 else ends  # the first step is slower
     return (steady[-1] - steady[0]) / max(1, len(steady) - 1) * steps_of_epoch(len(cells.vocabulary))
-
-
-def _solve(
-    settings: Settings,
-    texts: Texts,
-    cells: Cells,
-    epochs: int,
-    tell: Callable[..., None],
-    begun: dict[str, Any],
-    counting: float,
-) -> ExactSolution:
-    memory, began = 0, time.perf_counter()
-
-    def told(progress: Progress) -> None:
-        nonlocal memory
-        memory = progress.details.get("memory", memory)
-        tell("training", progress.seconds_left or 0.0)
-
-    model = _new_model(settings, epochs)
-    model.fit(cells, callbacks=[told], note=lambda line: None)
-    seconds = counting + time.perf_counter() - began
-    if model.history.interrupted:
-        raise KeyboardInterrupt
-    tell("evaluating")
-    figures: dict[str, Any] = {
-        "lr": model.first_lr,
-        "seconds": seconds,
-        "pairs": model.history.pairs,
-        "learned_bytes": learned_bytes(model.learned),
-        "training_bytes": memory,
-    }
-    look = Point(seconds, model.history.pairs, held_out(model, texts.curve).cross_entropy)
-    figures |= {"result": held_out(model, texts.held_out), "curve": (look,), "train_above": 0.0}
-    return ExactSolution(Measured(**begun, **figures), cells, cells_loss(model, cells))
 
 
 def cells_loss(model: WordModel, cells: Cells) -> float:

@@ -9,16 +9,17 @@ words.
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from unhot.bench.outputs import chosen_layers
-from unhot.bench.results import reason
-from unhot.bench.timed import LOOKS, TUNING_SHARE, ignored_overflow
+from unhot.bench.timed import LOOKS, MOST_TRIALS, TUNING_SHARE, Stopwatch, best_lr, pieces
+from unhot.bench.trials import Trial, run_trials
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.errors import Diverged, whole
+from unhot.errors import whole
 from unhot.evaluate.figures import Figures
 from unhot.evaluate.language import LanguageFigures, measure_language
 from unhot.models.load import models_of
@@ -28,11 +29,9 @@ from unhot.models.ngram_model import NGramModel
 from unhot.outputs import LAYERS
 from unhot.tables.files import open_lines
 from unhot.tables.text_lines import line_blocks
-from unhot.train.progress import Progress
 from unhot.vocab.vocabulary import decode_word
 
 SAMPLE = 5_000  # words of the validation text that curves and rates are measured on
-FACTORS = (1, 4, 16)  # rates that are tried, by the usual one; short trainings need higher ones
 NGRAM = "n-grams"
 Tell = Callable[[str], None]
 
@@ -73,7 +72,7 @@ class LanguageSettings:
     @property
     def trainings(self) -> float:
         """How many trainings of full length a layer has: for its seeds, and shorter ones to find its rate."""
-        return self.seeds + (0.0 if self.lr else len(FACTORS) * TUNING_SHARE)
+        return self.seeds + (0.0 if self.lr else MOST_TRIALS * TUNING_SHARE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,39 +109,6 @@ class LanguageComparison(Figures):
     interrupted: bool = False
 
 
-@dataclass
-class Looks:
-    """A callback that interrupts a training when it has come to the next look."""
-
-    seconds: float  # of the whole training; 0: it is counted in words
-    shares: list[float] = field(default_factory=lambda: list(LOOKS[:-1]))
-    memory: int = 0
-    mine: bool = False  # whether this callback interrupted
-
-    def __call__(self, progress: Progress) -> None:
-        """Look at the clock."""
-        self.memory = progress.details.get("memory", self.memory)
-        done = progress.seconds / self.seconds if self.seconds else progress.words / progress.total_words
-        if progress.event == "progress" and self.shares and done >= self.shares[0]:
-            self.shares = [share for share in self.shares if share > done]
-            self.mine = True
-            raise KeyboardInterrupt
-
-
-def trained(model: NeuralLM, corpus: Corpus, looks: Looks) -> Iterator[None]:
-    """Train a model, and yield at each look and at the end, for the caller to measure it."""
-    learn: Any = model.fit
-    while True:
-        looks.mine = False
-        learn(corpus, callbacks=[looks], note=lambda line: None)
-        if model.history.interrupted and not looks.mine:
-            raise KeyboardInterrupt
-        yield
-        if model.complete:
-            return
-        learn = model.resume
-
-
 def compare_language(
     train: Any,
     valid: Any,
@@ -162,18 +128,10 @@ def compare_language(
     if not layers:
         chosen = [f"{name}:bias=true" if hasattr(LAYERS[name], "bias") else name for name in chosen]
     rows: list[LanguageRow] = []
-    interrupted = False
     keep: dict[str, Any] = {"unknown": True, "empty_lines": True, "min_count": settings.min_count}
     with encode(train, threads=settings.threads, **keep) as corpus:
         run = _Comparison(settings, corpus, Path(valid), Path(test), tell)
-        try:
-            rows.extend(run.beside())
-            tell(f"{len(chosen)} layers: at most about {run.seconds(len(chosen)) / 60:,.0f} minutes in all")
-            for number, layer in enumerate(chosen, 1):
-                tell(f"{number}/{len(chosen)} {layer}")
-                rows.extend(run.layer(layer))  # one by one, so that Ctrl-C loses none
-        except KeyboardInterrupt:
-            interrupted = True
+        interrupted = run_trials(run.trials(chosen), rows, run.say)
         return LanguageComparison(
             settings=settings,
             words=len(corpus.vocabulary),
@@ -193,36 +151,43 @@ class _Comparison:
         self.valid, self.test = valid, test
         self.tell = tell
         self.sample = _first_lines(valid, SAMPLE)
-        self.grams: NGramModel | None = None
 
-    def beside(self) -> Iterator[LanguageRow]:
-        """Yield the rows of models without output layers: n-grams, then others with their defaults."""
-        self.grams = NGramModel(order=self.settings.order, min_count=self.settings.min_count)
-        models: dict[str, Any] = {f"{NGRAM}, order {self.settings.order}": self.grams}
+    def trials(self, layers: Sequence[str]) -> Iterator[Trial[LanguageRow]]:
+        """Yield n-grams and other models without output layers, with their defaults, then the layers."""
+        grams = NGramModel(order=self.settings.order, min_count=self.settings.min_count)
+        yield self._trial(f"{NGRAM}, order {self.settings.order}", "ngram", partial(self._fitted, grams))
         for name, kind in models_of("language").items():
             if kind not in (NGramModel, NeuralLM):
                 own = {each.name for each in fields(kind)} & {"min_count", "threads"}
-                models[name] = kind(**{each: getattr(self.settings, each) for each in own})
-        for name, model in models.items():
-            began = time.perf_counter()
-            model.fit(self.corpus, note=lambda line: None)
-            seconds = time.perf_counter() - began
-            row = LanguageRow(
-                name=name,
-                kind="ngram" if model is self.grams else "model",
-                seconds=seconds,
-                tokens=self.corpus.words,
-                learned_bytes=sum(tensor.nbytes for tensor in model.learned.tensors(complete=True).values()),
-                figures=measure_language(model, self.test),
-                curve=((seconds, model.perplexity(self.sample).perplexity),),
-            )
-            self._say(row)
-            yield row
+                model = kind(**{each: getattr(self.settings, each) for each in own})
+                yield self._trial(name, "model", partial(self._fitted, model))
+        self.tell(f"{len(layers)} layers: at most about {self.seconds(len(layers)) / 60:,.0f} minutes in all")
+        for number, layer in enumerate(layers, 1):
+            self.tell(f"{number}/{len(layers)} {layer}")
+            yield self._trial(layer, "layer", partial(self._layer, grams))
+
+    def _trial(self, name: str, kind: str, rows: Callable[..., Iterator[LanguageRow]]) -> Trial[LanguageRow]:
+        row = LanguageRow(name=name, kind=kind)
+        return Trial(partial(rows, row), partial(replace, row))
+
+    def _fitted(self, model: Any, row: LanguageRow) -> Iterator[LanguageRow]:
+        """Yield the row of a model without an output layer."""
+        began = time.perf_counter()
+        model.fit(self.corpus, note=lambda line: None)
+        seconds = time.perf_counter() - began
+        yield replace(
+            row,
+            seconds=seconds,
+            tokens=self.corpus.words,
+            learned_bytes=_learned_bytes(model),
+            figures=measure_language(model, self.test),
+            curve=((seconds, model.perplexity(self.sample).perplexity),),
+        )
 
     def seconds(self, layers: int) -> float:
         """Return how long so many layers take, if all are as slow as the full softmax, from a short trial."""
         model = self.settings.model("softmax", 1, None)
-        next(trained(model, self.corpus, Looks(0.0, [0.0])))
+        next(pieces(model, self.corpus, Stopwatch(0.0, shares=[0.0])))
         began = time.perf_counter()
         tokens = model.perplexity(self.sample).tokens
         score = (time.perf_counter() - began) / tokens
@@ -235,76 +200,53 @@ class _Comparison:
         looks = self.settings.seeds * (len(LOOKS) * tokens + test) + valid + test
         return layers * (train * self.settings.trainings + score * looks)
 
-    def layer(self, layer: str) -> Iterator[LanguageRow]:
+    def _layer(self, grams: NGramModel, row: LanguageRow) -> Iterator[LanguageRow]:
         """Yield the rows of a layer: one for each seed, and a mixture with the n-grams."""
-        try:
-            with ignored_overflow():
-                lr = self.settings.lr or self._best_lr(layer)
-                for seed in range(1, self.settings.seeds + 1):
-                    row, model = self._trained(layer, seed, lr)
-                    self._say(row)
-                    yield row
-                row = self._mixed(layer, model)
-                self._say(row)
-                yield row
-        except Exception as error:  # any error, as a layer may come from a plugin: the others go on
-            self.tell(f"  failed: {reason(error)}")
-            yield LanguageRow(name=layer, kind="layer", failed=reason(error))
-
-    def _best_lr(self, layer: str) -> float:
-        """Return the rate with the lowest loss after a short training."""
-        losses: dict[float, float] = {}
-        for factor in FACTORS:
-            lr = factor * self.settings.model(layer, 1, None).usual_lr
-            try:
-                losses[lr] = self._tuning_loss(layer, lr)
-            except Diverged:
-                losses[lr] = math.inf
-        return min(losses, key=losses.__getitem__)
-
-    def _tuning_loss(self, layer: str, lr: float) -> float:
-        """Return the loss after a short training at this rate."""
-        model = self.settings.model(layer, 1, lr, TUNING_SHARE)
-        model.fit(self.corpus, note=lambda line: None)
-        if model.history.interrupted:
-            raise KeyboardInterrupt
-        return math.log(model.perplexity(self.sample).perplexity)
-
-    def _trained(self, layer: str, seed: int, lr: float) -> tuple[LanguageRow, NeuralLM]:
-        """Train for the full time, and measure on the way."""
-        model = self.settings.model(layer, seed, lr)
-        looks = Looks(0.0 if self.settings.epochs else 60 * self.settings.minutes)
-        curve = []
-        for _ in trained(model, self.corpus, looks):
-            curve.append((model.history.seconds, model.perplexity(self.sample).perplexity))
-        row = LanguageRow(
-            name=layer,
-            kind="layer",
-            seed=seed,
-            lr=lr,
-            seconds=model.history.seconds,
-            tokens=model.history.pairs,
-            learned_bytes=sum(tensor.nbytes for tensor in model.learned.tensors(complete=True).values()),
-            training_bytes=looks.memory,
-            curve=tuple(curve),
-        )
-        return replace(row, figures=measure_language(model, self.test)), model
-
-    def _mixed(self, layer: str, model: NeuralLM) -> LanguageRow:
-        """Mix a model with the n-grams."""
-        assert self.grams is not None
-        mixture = Mixture.of([model, self.grams], self.valid)
-        return LanguageRow(
-            name=f"{layer} + {NGRAM}",
+        first = self.settings.model(row.name, 1, None).usual_lr
+        lr = self.settings.lr or best_lr(partial(self._tuning_loss, row.name), first)
+        for seed in range(1, self.settings.seeds + 1):
+            model = self.settings.model(row.name, seed, lr)
+            yield self._trained(model, replace(row, seed=seed, lr=lr))
+        mixture = Mixture.of([model, grams], self.valid)
+        yield LanguageRow(
+            name=f"{row.name} + {NGRAM}",
             kind="mixture",
             weights=tuple(mixture.weights),
             figures=measure_language(mixture, self.test),
         )
 
-    def _say(self, row: LanguageRow) -> None:
-        assert row.figures is not None
+    def _tuning_loss(self, layer: str, lr: float) -> float:
+        """Return the loss after a short training at this rate."""
+        model = self.settings.model(layer, 1, lr, TUNING_SHARE)
+        for _ in pieces(model, self.corpus, Stopwatch(0.0)):
+            pass
+        return math.log(model.perplexity(self.sample).perplexity)
+
+    def _trained(self, model: NeuralLM, row: LanguageRow) -> LanguageRow:
+        """Train for the full time, and measure on the way."""
+        watch = Stopwatch(0.0 if self.settings.epochs else 60 * self.settings.minutes, shares=LOOKS[:-1])
+        curve = []
+        for _ in pieces(model, self.corpus, watch):
+            curve.append((model.history.seconds, model.perplexity(self.sample).perplexity))
+        return replace(
+            row,
+            seconds=model.history.seconds,
+            tokens=model.history.pairs,
+            learned_bytes=_learned_bytes(model),
+            training_bytes=watch.memory,
+            curve=tuple(curve),
+            figures=measure_language(model, self.test),
+        )
+
+    def say(self, row: LanguageRow) -> None:
+        """Tell the result of a model in a line."""
         speed = f", {row.speed:,.0f} tokens/s, lr {row.lr:.3g}" if row.kind == "layer" else ""
-        self.tell(f"  {row.name}: perplexity {row.figures.result.perplexity:,.1f}{speed}")
+        found = f"perplexity {row.figures.result.perplexity:,.1f}" if row.figures else ""
+        self.tell(f"  failed: {row.failed}" if row.failed else f"  {row.name}: {found}{speed}")
+
+
+def _learned_bytes(model: Any) -> int:
+    return sum(tensor.nbytes for tensor in model.learned.tensors(complete=True).values())
 
 
 def _first_lines(path: Path, words: int) -> list[str]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 from unhot.bench.language import LanguageComparison, LanguageRow
@@ -24,8 +25,9 @@ COLUMNS = (
     FigureColumn("log Z var", "log_z_variance", ".3f"),
     FigureColumn("own", "own_perplexity", ",.1f"),
 )
-OF_TRAINING = ("name", "kind", "seed", "lr", "seconds", "tokens", "speed", "learned_bytes", "training_bytes")
+OF_TRAINING = ("lr", "seconds", "tokens", "speed", "learned_bytes", "training_bytes")
 OF_TEST = ("own_perplexity", "log_z_mean", "log_z_variance")
+FIGURES = (*OF_TRAINING, "perplexity", *OF_TEST)
 EXPLAINED = {
     "perplexity": "of the test text, normalised over all words; over several seeds the mean, and the range",
     "rare words": f"the perplexity of words that occur {RARE} times in the training text",
@@ -81,33 +83,31 @@ def grouped(comparison: LanguageComparison) -> list[list[LanguageRow]]:
     groups: dict[str, list[LanguageRow]] = {}
     for row in comparison.rows:
         groups.setdefault(row.name, []).append(row)
-    return sorted(groups.values(), key=lambda rows: _mean([perplexity(row) for row in rows]))
+    return sorted(groups.values(), key=_perplexity)
 
 
-def perplexity(row: LanguageRow) -> float:
-    """Return the perplexity of the test text; infinity if it was not measured."""
-    return row.figures.result.perplexity if row.figures else math.inf
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else math.nan
+def _perplexity(rows: Sequence[LanguageRow]) -> float:
+    """Return the mean perplexity of a model over its seeds; infinity if it was not measured."""
+    found = [row.figures.result.perplexity for row in rows if row.figures]
+    return fmean(found) if found else math.inf
 
 
 def _averaged(rows: Sequence[LanguageRow], tokens: int) -> dict[str, Any]:
     """Return the figures of a model: the means over its seeds."""
-    one, found = rows[0], [row.figures for row in rows if row.figures]
-    if not found:
-        return {"name": one.name}
-    values = [figures.result.perplexity for figures in found]
+    name, trained = rows[0].name, rows[0].kind == "layer"
+    done = [(_record(row), row.figures.bands) for row in rows if row.figures]
+    if not done:
+        return {"name": name}
+    means = {each: fmean(record[each] for record, _ in done) for each in FIGURES}
+    values = [record["perplexity"] for record, _ in done]
     spread = f" ({min(values):,.1f}..{max(values):,.1f})" if len(values) > 1 else ""
-    rare = [band.perplexity for figures in found for band in figures.bands if band.name == RARE]
-    trained = one.kind == "layer"
-    return _record(one) | {
-        "perplexity": f"{_mean(values):,.1f}{spread}",
-        "rare": _mean(rare),
-        "speed": _mean([row.speed for row in rows]) if trained else math.nan,
-        "epochs": _mean([row.tokens / tokens for row in rows]) if trained else math.nan,
-        **{name: _mean([getattr(figures, name) for figures in found]) for name in OF_TEST},
+    rare = [band.perplexity for _, bands in done for band in bands if band.name == RARE]
+    return means | {
+        "name": name,
+        "perplexity": f"{means['perplexity']:,.1f}{spread}",
+        "rare": fmean(rare) if rare else None,
+        "speed": means["speed"] if trained else None,
+        "epochs": means["tokens"] / tokens if trained else None,
     }
 
 
@@ -115,7 +115,7 @@ def _record(row: LanguageRow) -> dict[str, Any]:
     found = row.figures
     bands = [f"{band.name}:{band.perplexity:.6g}" for band in found.bands] if found else []
     return {
-        **{name: getattr(row, name) for name in OF_TRAINING},
+        **{name: getattr(row, name) for name in ("name", "kind", "seed", *OF_TRAINING)},
         "perplexity": found.result.perplexity if found else None,
         **{name: getattr(found, name, None) for name in OF_TEST},
         "bands": " ".join(bands),

@@ -11,13 +11,13 @@ compared with it.
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from unhot.bench.exact import Counted, ExactSolution, counted_cells, exact_solution
-from unhot.bench.results import EXACT, FULL, Comparison, Measured, learned_bytes, reason
+from unhot.bench.exact import BEGUN, Counted, ExactSolution, counted_cells
+from unhot.bench.results import CELLS, EXACT, FULL, Comparison, Measured, learned_bytes
 from unhot.bench.settings import Settings
 from unhot.bench.texts import Texts, split_text, unigram_loss
 from unhot.bench.timed import (
@@ -29,10 +29,10 @@ from unhot.bench.timed import (
     Point,
     Stopwatch,
     best_lr,
-    ignored_overflow,
     train_for,
 )
 from unhot.bench.timetable import Speeds, Timetable, make_timetable, score_seconds
+from unhot.bench.trials import Trial, run_trials
 from unhot.corpus.encoding import encode
 from unhot.corpus.reading.sources import Source
 from unhot.errors import ConfigError, Diverged
@@ -115,28 +115,28 @@ def compare_outputs(
     tell(Status(0, total, "", "reading"))
     with encode(source, **reading) as corpus:
         texts = split_text(corpus, settings.held_out, settings.held_out_words, settings.seed)
-    exact: ExactSolution | None = None
-    measured: list[Measured] = []
-    interrupted = False
+    rows: list[Measured] = []
     with texts.train, counted_cells(settings, texts) as counted:
         timetable = _planned(settings, texts, len(chosen), counted, began)
         settings = replace(settings, seconds=timetable.seconds)
         tell(Status(0, total, "", "planned", timetable=timetable))
-        try:
+
+        def trials() -> Iterator[Trial[Measured]]:
+            exact = None
             if settings.finds_exact():
                 told = partial(_tell_of, tell, (1, total, EXACT))
-                exact = exact_solution(settings, texts, counted, timetable.epochs, told)
-                tell(Status(1, total, EXACT, "done", 0.0, exact.measured))
+                exact = ExactSolution(settings, texts, counted, timetable.epochs, told)
+                yield Trial(exact.rows, partial(Measured, **BEGUN))
             for number, (name, layer) in enumerate(chosen.items(), 1 + settings.finds_exact()):
                 told = partial(_tell_of, tell, (number, total, name))
                 run = _LayerRun(name, layer, settings, texts, timetable.seconds, exact, told)
-                measured.append(run.measure())
-                tell(Status(number, total, name, "done", 0.0, measured[-1]))
-                if run.interrupted:
-                    raise KeyboardInterrupt
-        except KeyboardInterrupt:  # may also come between two layers
-            interrupted = True
-        return _comparison(settings, texts, exact, measured, interrupted)
+                yield Trial(run.rows, run.failed)
+
+        def done(row: Measured) -> None:
+            tell(Status(len(rows), total, row.layer, "done", 0.0, row))
+
+        interrupted = run_trials(trials(), rows, done)
+        return _comparison(settings, texts, rows, interrupted)
 
 
 def _planned(settings: Settings, texts: Texts, layers: int, counted: Counted, began: float) -> Timetable:
@@ -152,8 +152,7 @@ def _tell_of(tell: Tell, at: tuple[int, int, str], stage: str, left: float = 0.0
 def _comparison(
     settings: Settings,
     texts: Texts,
-    exact: ExactSolution | None,
-    measured: Sequence[Measured],
+    rows: Sequence[Measured],
     interrupted: bool,
 ) -> Comparison:
     vocabulary, each = texts.train.vocabulary, settings.model == "skipgram"
@@ -169,8 +168,8 @@ def _comparison(
         curve_words=sum(map(len, texts.curve)),
         unigram_perplexity=whole,
         curve_unigram_perplexity=part,
-        layers=tuple(measured),
-        exact=exact.measured if exact else None,
+        layers=tuple(each for each in rows if each.engine != CELLS),
+        exact=next((each for each in rows if each.engine == CELLS), None),
         interrupted=interrupted,
     )
 
@@ -188,24 +187,20 @@ class _LayerRun:
     tell: Callable[..., None]  # called with a stage and the seconds left in it
     curve: list[Point] = field(default_factory=list)
     lr: float = math.nan
-    interrupted: bool = False
 
-    def measure(self) -> Measured:
-        """Measure the layer; an error becomes part of the result."""
-        begun: dict[str, Any] = {
-            "layer": self.name,
-            "spec": self.layer.spec(),
-            "engine": self.settings.engine_of(self.layer),
-        }
-        try:
-            with ignored_overflow():
-                return Measured(**begun, **self._figures())
-        except KeyboardInterrupt:
-            self.interrupted, why = True, "interrupted"
-        # any error, as a layer may come from a plugin: the other layers must still be measured
-        except Exception as error:
-            why = reason(error)
-        return Measured(**begun, curve=tuple(self.curve), failed=why)
+    @property
+    def begun(self) -> dict[str, Any]:
+        """What is known of the layer before it is trained."""
+        engine = self.settings.engine_of(self.layer)
+        return {"layer": self.name, "spec": self.layer.spec(), "engine": engine}
+
+    def rows(self) -> Iterator[Measured]:
+        """Yield the results of the layer."""
+        yield Measured(**self.begun, **self._figures())
+
+    def failed(self, failed: str) -> Measured:
+        """Return the results of a layer that failed: its curve so far, and why."""
+        return Measured(**self.begun, curve=tuple(self.curve), failed=failed)
 
     def _figures(self) -> dict[str, Any]:
         lr = self.settings.lr
@@ -228,7 +223,7 @@ class _LayerRun:
         """Train one chunk and discard it, so that loading and compiling do not count as training time."""
         self.tell("preparing")
         model = self.settings.new_model(self.layer, SMALL_LR)
-        for _ in train_for(model, self.texts.train, Stopwatch(MOMENT, lambda left: None), (1.0,)):
+        for _ in train_for(model, self.texts.train, Stopwatch(MOMENT), (1.0,)):
             pass
 
     def _tuned(self, lr: float) -> tuple[WordModel, Stopwatch]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from unhot.bench.results import reason
+from unhot.bench.trials import Trial, run_trials
 from unhot.errors import ConfigError, DataError
 from unhot.evaluate.recommending import Recommending, measure_cases
 from unhot.items.ranking import mean_ndcg
@@ -126,22 +127,20 @@ def compare_recommenders(
         raise DataError(f"split={split}: the log is too short to choose settings and to test; use another")
     histories = split != "session" and len(log.users) > 0 and not log.how.sessions
     leave_out = histories if exclude_seen is None else exclude_seen
-    rows, interrupted = [], False
+    rows: list[ComparedModel] = []
     with log.part(cut.train) as train, log.part(cut.validation) as both:
         shared = {"threads": threads, **(reading or {})}
         work = _Work(train, both, validation, tests, split, leave_out, 60 * minutes, shared)
-        for number, name in enumerate(names):
-            row = ComparedModel(name)
-            rows.append(row)
-            left = 60 * minutes - (time.perf_counter() - began)
-            try:
-                work.compare(row, left / (len(names) - number))
-            except KeyboardInterrupt:
-                interrupted = True
-                break
-            except Exception as error:  # any error, as a model may come from a plugin: the others go on
-                row.failed = reason(error)
-            tell(f"{name}: {summary(row)}")
+
+        def trials() -> Iterator[Trial[ComparedModel]]:
+            for number, name in enumerate(names):
+                left = 60 * minutes - (time.perf_counter() - began)
+                row = ComparedModel(name)
+                yield Trial(
+                    partial(work.rows, row, left / (len(names) - number)), partial(dataclasses.replace, row)
+                )
+
+        interrupted = run_trials(trials(), rows, lambda row: tell(f"{row.name}: {summary(row)}"))
     rows.sort(key=lambda row: -_figure(row))
     seconds = time.perf_counter() - began
     return RecommenderComparison(rows, split, log.words, len(log.items), log.sentences, seconds, interrupted)
@@ -186,8 +185,8 @@ class _Work:
     seconds: float
     shared: Settings  # of all models
 
-    def compare(self, row: ComparedModel, seconds: float) -> None:
-        """Choose settings for a model, and test it with them, in about so many seconds."""
+    def rows(self, row: ComparedModel, seconds: float) -> Iterator[ComparedModel]:
+        """Choose settings for a model, test it with them, in about so many seconds, and yield its row."""
         began = before = time.perf_counter()
         longest = 0.0
         chosen: RecommenderModel | None = None
@@ -206,7 +205,7 @@ class _Work:
             if now - began + 2 * longest > seconds:  # one more, and the last fit
                 break
         if chosen is None:
-            return
+            raise DataError(f"{row.name} has no settings to try")
         row.fit = self._tested(chosen, "train")
         again = dataclasses.replace(chosen)
         if (losses := chosen.history.validation) and hasattr(again, "epochs"):
@@ -215,6 +214,7 @@ class _Work:
         _whole(again.fit(self.both))
         row.seconds = time.perf_counter() - began
         row.refit = self._tested(again, "train + validation")
+        yield row
 
     def _tested(self, model: RecommenderModel, learned_from: str) -> Recommending:
         """Test a model; it does not know that its log is a part of another one."""

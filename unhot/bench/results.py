@@ -6,7 +6,6 @@ from typing import Any
 
 from unhot.bench.settings import Settings
 from unhot.bench.timed import Point
-from unhot.errors import UnhotError
 from unhot.evaluate.held_out import HeldOut
 from unhot.json_file import plain
 from unhot.models.learned_words import LearnedWords
@@ -122,12 +121,6 @@ class Comparison:
             facts["seconds_to_full"] = plain(self.to_full.get(each.layer, math.nan))
             facts["above_exact"] = plain(self.above_exact(each))
         return out
-
-
-def reason(error: BaseException) -> str:
-    """Return the message of an error on one line."""
-    why = str(error) if isinstance(error, UnhotError) else f"{type(error).__name__}: {error}"
-    return " ".join(why.split())
 
 
 def learned_bytes(learned: LearnedWords) -> int:

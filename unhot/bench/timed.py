@@ -10,9 +10,7 @@ In normal training the rate falls with the position in the text. That does not w
 layer reads the text ten times, and another a hundredth of it.
 """
 
-import contextlib
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -49,22 +47,39 @@ class Point(NamedTuple):
 
 @dataclass
 class Stopwatch:
-    """A callback that interrupts a training, as Ctrl-C would, at the first chunk that ends after `until`."""
+    """A callback that interrupts a training, as Ctrl-C would, at the first chunk that ends after a share."""
 
-    seconds: float  # of the whole training
-    left: Left  # called with the seconds left
-    until: float = 0.0  # the time at which it interrupts
+    seconds: float  # of the whole training; 0: its length is the number of its words
+    left: Left = lambda seconds: None  # called with the seconds left
+    shares: Sequence[float] = ()  # at which it interrupts
     stopped: bool = False  # whether it has interrupted
     memory: int = 0  # planned memory of the training in bytes
 
     def __call__(self, progress: Progress) -> None:
         """Check the time, and interrupt the training if it is up."""
         self.memory = progress.details.get("memory", self.memory)
-        if progress.event in ("progress", "epoch"):
+        if progress.event == "progress" or (progress.event == "epoch" and self.seconds):
             self.left(max(0.0, self.seconds - progress.seconds))
-            self.stopped = progress.seconds >= self.until
+            done = progress.seconds / self.seconds if self.seconds else progress.words / progress.total_words
+            later = [share for share in self.shares if share > done]
+            self.stopped = len(later) < len(self.shares)
+            self.shares = later
             if self.stopped:
                 raise KeyboardInterrupt
+
+
+def pieces(model: Any, corpus: Corpus, watch: Stopwatch) -> Iterator[None]:
+    """Train a model, and yield at each share of the watch and at the end, for the caller to evaluate it."""
+    learn: Callable[..., Any] = model.fit
+    while True:
+        watch.stopped = False
+        learn(corpus, callbacks=[watch], note=lambda line: None)
+        if model.history.interrupted and not watch.stopped:
+            raise KeyboardInterrupt  # the user interrupted, not the clock
+        yield
+        if model.complete:
+            return
+        learn = model.resume
 
 
 def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequence[float]) -> Iterator[None]:
@@ -73,26 +88,12 @@ def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequen
     The model's rate is the initial one. After a long chunk the time may be past several shares: then there
     are fewer evaluations; `model.history` has the actual time.
     """
-    learn: Callable[..., Any] = model.fit
-    lr = model.first_lr
+    lr, training = model.first_lr, pieces(model, corpus, watch)
     for before, share in pairwise((0.0, *shares)):
-        watch.until = share * watch.seconds
-        watch.stopped = False
-        if model.history.seconds < watch.until:
+        if model.history.seconds < share * watch.seconds:
+            watch.shares = [share]
             model.lr = lr * (1 - (before + share) / 2)
-            learn(corpus, callbacks=[watch], note=lambda line: None)
-            if not watch.stopped:
-                raise KeyboardInterrupt  # the user interrupted, not the clock
-            learn = model.resume
-            yield
-
-
-@contextlib.contextmanager
-def ignored_overflow() -> Iterator[None]:
-    """Ignore the warnings of NumPy: too high a rate makes numbers overflow, which is handled."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        yield
+            yield next(training)
 
 
 def best_lr(loss: Callable[[float], float], first: float) -> float:
