@@ -228,7 +228,7 @@ def test_exact_far_above_is_left_out_of_the_picture(found, tmp_path, monkeypatch
     comparison, _ = found
     heights = []
     monkeypatch.setattr(
-        "unhot.bench.plot._name_lines", lambda axes, drawn, colours: heights.append(axes.get_ylim())
+        "unhot.plots.curves._name_lines", lambda axes, points, colours: heights.append(axes.get_ylim())
     )
     point = comparison.exact.curve[0]
     for loss, shown in ((point.loss, True), (point.loss + 5, False)):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from unhot.plots.language import bands, curves
+from unhot.plots.curves import curves
+from unhot.plots.language import bands
 
 
 @pytest.fixture

@@ -1,17 +1,19 @@
 """The report of a comparison of language models."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import fmean
 from typing import Any
 
 from unhot.bench.language import LanguageComparison, LanguageRow
 from unhot.bench.report import MEGABYTE, ComparisonReport, FigureColumn, Picture
-from unhot.plots.language import bands, curves
+from unhot.plots.curves import SteadyLine, curves
+from unhot.plots.language import bands
 
 RARE = "1-9"  # the band of rare words
 SIZE = (9.0, 5.0)  # inches of a picture
+HIGHEST = 10.0  # perplexities above this multiple of the lowest are cut off
 COLUMNS = (
     FigureColumn("model", "name", code=True),
     FigureColumn("lr", "lr", ".3g"),
@@ -42,13 +44,6 @@ def language_report(comparison: LanguageComparison) -> ComparisonReport:
     """Return the report: a row of the table for each model, a row of the file for each model and seed."""
     groups = grouped(comparison)
     best = [rows[0] for rows in groups]
-    level = next((row.curve[-1][1] for row in best if row.kind == "ngram"), None)
-    lines = {row.name: row.curve for row in best if row.kind == "layer" and row.curve}
-    by_band = {
-        row.name: {band.name: band.perplexity for band in row.figures.bands}
-        for row in best
-        if row.figures is not None and row.kind != "mixture"
-    }
     return ComparisonReport(
         command="unhot lm compare",
         summary=summary(comparison),
@@ -65,17 +60,29 @@ def language_report(comparison: LanguageComparison) -> ComparisonReport:
             ],
         },
         pictures={
-            "-time.svg": Picture(
-                "perplexity against seconds of training", partial(curves, points=lines, level=level), SIZE
-            ),
-            "-bands.svg": Picture(
-                "perplexity by how often a word occurs", partial(bands, figures=by_band), SIZE
-            ),
+            "-time.svg": Picture("perplexity against seconds of training", _curves(best), SIZE),
+            "-bands.svg": Picture("perplexity by how often a word occurs", _bands(best), SIZE),
         },
         data=comparison.as_dict(),
         measured=any(row.figures for row in comparison.rows),
         interrupted=comparison.interrupted,
     )
+
+
+def _curves(best: Sequence[LanguageRow]) -> Callable[[Any], Any]:
+    levels = [SteadyLine("n-grams", row.curve[-1][1]) for row in best if row.kind == "ngram" and row.curve]
+    lines = {row.name: row.curve for row in best if row.kind == "layer" and row.curve}
+    highest = HIGHEST * min((point[1] for curve in lines.values() for point in curve), default=math.inf)
+    return partial(curves, points=lines, levels=levels, highest=highest, text="some validation lines")
+
+
+def _bands(best: Sequence[LanguageRow]) -> Callable[[Any], Any]:
+    by_band = {
+        row.name: {band.name: band.perplexity for band in row.figures.bands}
+        for row in best
+        if row.figures is not None and row.kind != "mixture"
+    }
+    return partial(bands, figures=by_band)
 
 
 def grouped(comparison: LanguageComparison) -> list[list[LanguageRow]]:

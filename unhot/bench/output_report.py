@@ -1,13 +1,16 @@
 """The report of a comparison of output layers."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from unhot.bench.plot import SIZE, draw_layers
 from unhot.bench.report import MEGABYTE, ComparisonReport, FigureColumn, Picture
 from unhot.bench.results import Comparison, Measured
+from unhot.plots.curves import SteadyLine, curves
 
+SIZE = (9.0, 5.6)  # inches of the picture
+ABOVE = 2.0  # perplexities above this multiple of that of the counts alone are cut off
 COLUMNS = (
     FigureColumn("layer", "layer", code=True),
     FigureColumn("engine", "engine"),
@@ -67,7 +70,7 @@ def output_report(comparison: Comparison) -> ComparisonReport:
                 {"layer": each.layer, **point._asdict()} for each in rows for point in each.curve
             ],
         },
-        pictures={".svg": Picture(picture, partial(draw_layers, comparison=comparison), SIZE)},
+        pictures={".svg": Picture(picture, _curves(comparison), SIZE)},
         data=comparison.as_dict(),
         measured=any(each.result for each in comparison.layers),
         interrupted=comparison.interrupted,
@@ -79,6 +82,27 @@ def _record(each: Measured, comparison: Comparison) -> dict[str, Any]:
     record = {name: getattr(each, name, getattr(each.result, name, None)) for name in FIGURES}
     record["seconds_to_full"] = comparison.to_full.get(each.layer, math.nan)
     return record | {"above_exact": comparison.above_exact(each)}
+
+
+def _curves(comparison: Comparison) -> Callable[[Any], Any]:
+    """Return what draws the curves of the layers."""
+    counts, exact = comparison.curve_unigram_perplexity, comparison.exact
+    levels = [SteadyLine("counts alone", counts)]
+    if exact is not None and exact.result is not None:
+        levels.append(SteadyLine("exact", _perplexity(exact.final_loss), "black", (6, 3)))
+    points = {
+        f"{each.layer}{'' if each.engine == 'compiled' else f' ({each.engine})'}": [
+            (point.seconds, _perplexity(point.loss)) for point in each.curve
+        ]
+        for each in comparison.layers
+        if each.curve and each.result is not None
+    }
+    text = f"{comparison.curve_words:,} held-out words"
+    return partial(curves, points=points, levels=levels, highest=ABOVE * counts, text=text)
+
+
+def _perplexity(loss: float) -> float:
+    return math.exp(loss if loss < 300.0 else 300.0)  # NaN becomes exp(300), too
 
 
 def summary(comparison: Comparison) -> str:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from unhot.bench import Comparison, Measured, Settings
 from unhot.bench.output_report import output_report
-from unhot.bench.plot import TICKS, nice_numbers, spread_out
 from unhot.bench.report import draw
 from unhot.bench.timed import Point
 from unhot.errors import MissingExtra
 from unhot.evaluate import HeldOut
+from unhot.plots.curves import TICKS, nice_numbers, spread_out
 
 RESULT = HeldOut(
     model="skipgram", output="x", vocabulary=10, window=5, shrink=False, sample=0.0,
