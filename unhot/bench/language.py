@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from unhot.bench.outputs import chosen_layers
-from unhot.bench.timed import LOOKS, MOST_TRIALS, TUNING_SHARE, Stopwatch, best_lr, pieces
+from unhot.bench.timed import LOOKS, TUNING_SHARE, Stopwatch, pieces
 from unhot.bench.trials import Trial, run_trials
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.errors import whole
+from unhot.errors import Diverged, whole
 from unhot.evaluate.figures import Figures
 from unhot.evaluate.language import LanguageFigures, measure_language
 from unhot.models.load import models_of
@@ -32,6 +32,7 @@ from unhot.tables.text_lines import line_blocks
 from unhot.vocab.vocabulary import decode_word
 
 SAMPLE = 5_000  # words of the validation text that curves and rates are measured on
+FACTORS = (1, 4, 16)  # rates that are tried, by the usual one; short trainings need higher ones
 NGRAM = "n-grams"
 Tell = Callable[[str], None]
 
@@ -72,7 +73,7 @@ class LanguageSettings:
     @property
     def trainings(self) -> float:
         """How many trainings of full length a layer has: for its seeds, and shorter ones to find its rate."""
-        return self.seeds + (0.0 if self.lr else MOST_TRIALS * TUNING_SHARE)
+        return self.seeds + (0.0 if self.lr else len(FACTORS) * TUNING_SHARE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +203,8 @@ class _Comparison:
 
     def _layer(self, grams: NGramModel, row: LanguageRow) -> Iterator[LanguageRow]:
         """Yield the rows of a layer: one for each seed, and a mixture with the n-grams."""
-        first = self.settings.model(row.name, 1, None).usual_lr
-        lr = self.settings.lr or best_lr(partial(self._tuning_loss, row.name), first)
+        rates = [factor * self.settings.model(row.name, 1, None).usual_lr for factor in FACTORS]
+        lr = self.settings.lr or min(rates, key=partial(self._tuning_loss, row.name))
         for seed in range(1, self.settings.seeds + 1):
             model = self.settings.model(row.name, seed, lr)
             yield self._trained(model, replace(row, seed=seed, lr=lr))
@@ -216,10 +217,13 @@ class _Comparison:
         )
 
     def _tuning_loss(self, layer: str, lr: float) -> float:
-        """Return the loss after a short training at this rate."""
+        """Return the loss after a short training at this rate; infinity if it diverges."""
         model = self.settings.model(layer, 1, lr, TUNING_SHARE)
-        for _ in pieces(model, self.corpus, Stopwatch(0.0)):
-            pass
+        try:
+            for _ in pieces(model, self.corpus, Stopwatch(0.0)):
+                pass
+        except Diverged:
+            return math.inf
         return math.log(model.perplexity(self.sample).perplexity)
 
     def _trained(self, model: NeuralLM, row: LanguageRow) -> LanguageRow:
