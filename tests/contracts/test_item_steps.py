@@ -38,12 +38,12 @@ def bags():
     return Bags(starts, rows, np.ones(ITEMS, np.float32), mixing)
 
 
-def step(task, rows):
+def step(model, wiring, rows):
     """Train the centre with lr = 1; return params before and after, the loss, and the columns."""
-    rng, kernel = np.random.default_rng(3), make_kernel(task, COUNTS)
-    sizes = Sizes(rows, task.layer.rows(COUNTS), task.layer.biases(), HotSizes(0, 0), 0, 1)
+    rng, kernel = np.random.default_rng(3), make_kernel(model, wiring, COUNTS)
+    sizes = Sizes(rows, model.layer.rows(COUNTS), model.layer.biases(), HotSizes(0, 0), 0, 1)
     stride = padded(DIM)
-    params = start_params(sizes, DIM, stride, 3, task.wiring.first_rows)
+    params = start_params(sizes, DIM, stride, 3, wiring.first_rows)
     for array in params[:2]:
         array[:, :DIM] = rng.normal(0, 0.5, array[:, :DIM].shape)
     before = [array[:, :DIM].astype(np.float64) for array in params[:2]]
@@ -54,7 +54,7 @@ def step(task, rows):
     where = one_piece(CENTRE, CENTRE + 1, stream_key(3, 0, 0), stream_key(3, 0, 1))
     how = How(np.float32(1.0), NO_COPIES, np.zeros(0, np.uint8))
     buffers = scratch(kept_buffer(1, 4), kernel.room, stride)
-    feeder = task.wiring.feeder(text, Window(4, False))
+    feeder = wiring.feeder(text, Window(4, False))
     loss, pairs = kernel.train(feeder, kernel.rows, kernel.tables, params, buffers, where, how)
     part, columns = 4 % PARTS, buffers.columns
     first = part * (columns.row.size // PARTS)
@@ -90,7 +90,7 @@ def test_rows_and_weights_move_by_their_gradients(combine, spec):
     model = EGES(dim=DIM, window=4, output=spec, combine=combine, weights_lr=RATE)
     given = bags()
     mixing = given.mixing.astype(np.float64)
-    done = step(model.task(given), 11)
+    done = step(model, model.wiring(given), 11)
     bag, part = ROWS[SENTENCE[CENTRE]], slice(given.starts[3], given.starts[4])
 
     def hidden():
@@ -107,7 +107,8 @@ def test_rows_and_weights_move_by_their_gradients(combine, spec):
 
 @pytest.mark.parametrize("spec", COMPILED if SOAK else ["negative"])
 def test_eges_takes_every_compiled_layer(spec):
-    done = step(EGES(dim=DIM, window=4, output=spec).task(bags()), 11)
+    model = EGES(dim=DIM, window=4, output=spec)
+    done = step(model, model.wiring(bags()), 11)
     assert np.isfinite(done.loss)
     assert (done.after[0] != done.before[0].astype(np.float32)).any()
 
@@ -161,7 +162,7 @@ def sessions(booked=-1, rejected=(), markets=False):
 def test_a_step_of_a_session(given, market, rejected, hits):
     spec = f"negative:k=3,hits={hits}"
     model = SessionVectors(dim=DIM, window=4, output=spec, market=market, rejected=rejected)
-    done = step(model.task(given), ITEMS)
+    done = step(model, model.wiring(given), ITEMS)
     check(done, lambda: done.before[0][SENTENCE[CENTRE]])
     labels = np.bincount(done.columns[0], done.columns[1], ITEMS)
     weights = np.bincount(done.columns[0], done.columns[2], ITEMS)
@@ -182,7 +183,7 @@ def test_a_step_of_a_session(given, market, rejected, hits):
     if hits == "keep" and given.k:  # what is added comes from the market of the centre, items 2, 3 and 4
         model = SessionVectors(dim=DIM, window=4, output=spec, market=None, rejected=rejected)
         without = given._replace(market_of=sessions().market_of, k=0)
-        plain = np.bincount(*step(model.task(without), ITEMS).columns[::2], ITEMS)
+        plain = np.bincount(*step(model, model.wiring(without), ITEMS).columns[::2], ITEMS)
         added = weights - plain
         assert added[[0, 1, 5, 6]].tolist() == pytest.approx([0] * 4)
         assert added.sum() == pytest.approx(6 * total)
@@ -191,4 +192,4 @@ def test_a_step_of_a_session(given, market, rejected, hits):
 @pytest.mark.parametrize("spec", COMPILED if SOAK else ["negative", "softmax"])
 def test_the_booked_item_is_a_target_of_every_layer(spec):
     model = SessionVectors(dim=DIM, window=4, output=spec)
-    assert step(model.task(sessions(booked=5)), ITEMS).pairs == 9
+    assert step(model, model.wiring(sessions(booked=5)), ITEMS).pairs == 9

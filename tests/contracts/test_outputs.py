@@ -98,8 +98,8 @@ class OneStep:
         inputs = None
         if isinstance(model, unhot.FastText):
             inputs = model.rows_of(unhot.Vocabulary(spelled, COUNTS), np.array([2, -1]))
-        task = model.task(inputs and inputs.bags)
-        self.kernel, self.wiring = make_kernel(task, COUNTS), task.wiring
+        self.wiring = model.wiring(inputs and inputs.bags)
+        self.kernel = make_kernel(model, self.wiring, COUNTS)
         self.bags = (
             [[word] for word in range(WORDS)]
             if inputs is None
@@ -108,7 +108,7 @@ class OneStep:
         in_rows = WORDS if inputs is None else inputs.keys.size
         sizes = Sizes(in_rows, self.layer.rows(COUNTS), self.layer.biases(), HotSizes(0, 0), 0, 1)
         stride = padded(model.dim)
-        params = start_params(sizes, model.dim, stride, seed, task.wiring.first_rows)
+        params = start_params(sizes, model.dim, stride, seed, self.wiring.first_rows)
         self.learned = without_copies(params, sizes, model.dim)
         for array in self.learned:
             array[:] = rng.normal(0, spread, array.shape)
@@ -122,7 +122,7 @@ class OneStep:
         params.ln_z[at:] = params.ln_z[:1]  # the thread's own
         where = one_piece(CENTRE, CENTRE + 1, stream_key(seed, 0, 0), self.key)
         how = How(np.float32(1.0), NO_COPIES._replace(ln_z_at=at), np.zeros(0, np.uint8))
-        feeder, k = task.wiring.feeder(text, Window(model.window, False)), self.kernel
+        feeder, k = self.wiring.feeder(text, Window(model.window, False)), self.kernel
         buffers = scratch(kept_buffer(1, model.window), k.room, stride)
         self.loss, self.pairs = k.train(feeder, k.rows, k.tables, params, buffers, where, how)
         params.ln_z[:1] = params.ln_z[at : at + 1]
@@ -632,7 +632,7 @@ def test_a_layer_for_torch_alone_says_so(spec):
     for make in (
         lambda: layer.tables(COUNTS),
         layer.sketch,
-        lambda: make_kernel(SimpleNamespace(layer=layer, wiring=None, dim=DIM), None),
+        lambda: make_kernel(SimpleNamespace(layer=layer, dim=DIM), None, None),
     ):
         with pytest.raises(
             ConfigError,

@@ -102,7 +102,7 @@ def test_kernels_are_compiled_before_the_text_is_read(text):
     for settings in ({"float16": True}, *([{}, {"architecture": "cbow"}] if SOAK else [])):
         model = FastText(**SMALL, **settings)
         model.warm_up()
-        train = make_kernel(model.task(), None).train
+        train = make_kernel(model, model.wiring(), None).train
         known = len(train.signatures)
         model.fit(text)
         assert len(train.signatures) == known > 0

@@ -208,9 +208,9 @@ def second_is_best(monkeypatch):
     """The second epoch is the best on validation, whatever was learned."""
     usual = item_vectors.window_training
 
-    def watched(model, task, windows, begins, tells, *, measure, **more):
+    def watched(model, wiring, windows, begins, tells, *, measure, **more):
         found = measure and (lambda learned: (abs(len(begins.history.validation) - 1.0), ""))
-        return usual(model, task, windows, begins, tells, measure=found, **more)
+        return usual(model, wiring, windows, begins, tells, measure=found, **more)
 
     monkeypatch.setattr(item_vectors, "window_training", watched)
 

@@ -21,9 +21,9 @@ from unhot.kernels.bags import Bags
 from unhot.kernels.feeder import Bag, fetch, input_of, prepare, targets_of
 from unhot.kernels.window_feeder import centre_target, fetch_entering, prepare_windows
 from unhot.kernels.windows import Text, Window, fill_inputs
+from unhot.models.engine import Wiring
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
-from unhot.models.wiring import Wiring
 from unhot.models.word_answers import WordAnswers
 from unhot.models.word_model import WordModel
 from unhot.train.torch_batches import context_bags
@@ -65,7 +65,8 @@ class CBOW(WordModel):
     def wiring(self, bags: Bags | None = None) -> Wiring:
         """Make one input of all context words; its target is the centre word."""
         feeder = partial(CBOWFeeder, mean=self.combine == "mean")
-        return Wiring(feeder, context_bags, listed=2 * self.window, combine=self.combine)
+        window, around = Window(self.window, self.shrink), 2 * self.window
+        return Wiring(feeder, context_bags, window, listed=around, combine=self.combine)
 
 
 prepare.register(CBOWFeeder)(prepare_windows)

@@ -32,7 +32,7 @@ from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, FormatError, at_least
 from unhot.lines.line_sums import LineModel
 from unhot.models.calibrating import temperature_after_training
-from unhot.models.engine import Task, TaskData
+from unhot.models.engine import EngineData, Wiring
 from unhot.models.estimator import Estimator
 from unhot.models.fields import EpochFields, TextFields, VectorFields
 from unhot.models.fitting import Begins, Note, Reading, Reads, Tells
@@ -52,7 +52,6 @@ from unhot.models.line_engine import LabelledLines, LineEngine
 from unhot.models.line_units import list_units, with_line_ends
 from unhot.models.model import Model, model
 from unhot.models.ngram_rows import NO_KEYS, word_rows
-from unhot.models.planning import plan_of
 from unhot.models.settings import Range
 from unhot.models.starting_point import (
     StartingPoint,
@@ -63,14 +62,12 @@ from unhot.models.starting_point import (
 )
 from unhot.models.state import InEpochs
 from unhot.models.text_model import LABELS, M, encoded, tokenizer_name
-from unhot.models.wiring import Wiring
+from unhot.models.windows import engine_training
 from unhot.outputs import LAYERS, OutputLayer, parse_output
 from unhot.tables.labelled import labelled_rows
 from unhot.train.checkpoint import Checkpoint
-from unhot.train.memory_plan import check_plan
 from unhot.train.params import FirstRows
 from unhot.train.progress import Callback
-from unhot.train.validation import Validation
 from unhot.types import Bytes, Counts
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
@@ -234,7 +231,7 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
 
     def training(self, data: LineData, begins: Begins, tells: Tells) -> InEpochs[LearnedLines]:
         """Return a training on the rows of the lines; calibrate what it has learned."""
-        text, old = data.text, begins.learned
+        text = data.text
         everything, moved = with_line_ends(text.vocabulary, text.sentences)
         units = list_units(text, everything, moved, self.word_ngrams, self.buckets)
         kept = int(np.count_nonzero(everything.counts >= self.min_count))
@@ -242,86 +239,71 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
         if kept == 0:
             raise DataError(f"min_count={self.min_count}: no word occurs so often; choose a smaller number")
         words = Vocabulary(everything.words[:kept], everything.counts[:kept])
-        keys = NO_KEYS if old is None else old.keys
+        keys = NO_KEYS if begins.learned is None else begins.learned.keys
         made = line_input(everything, units, self.subwords, kept, self.weighting == "idf", keys, self.threads)
         labels, numbers, starts = all_labels(text.beside[LABELS])
         weights = label_weights(self.class_weights, labels)
         lines = LabelledLines(made.lines, numbers, starts, weights, text.words)
         point, frozen = _first_rows(begins, words, labels, self.layer, made.rows.keys)
-        task_data = TaskData(
-            data=lines,
-            in_vocabulary=words,
-            out_vocabulary=labels,
+        source = EngineData(
+            text=lines,
+            inputs=words,
+            targets=labels,
             frozen=frozen,
             rows=made.rows,
+            shared="",
             weights=made.weights,
         )
-        engine = LineEngine(self.task(lines), task_data)
-        check_plan(engine.memory, len(words), self.dim)
-        learned = LearnedLines(
-            **vars(engine.begin(point)), label_kind=fitting_kind(data.label_kind, labels.words)
-        )
+        engine = LineEngine(self, self.wiring(lines), source)
+        kind, held_out = fitting_kind(data.label_kind, labels.words), data.held_out
         few = max(USUAL_EPOCHS, min(MOST_EPOCHS, -(-FEWEST_STEPS // max(1, text.sentences))))
         chosen = {} if self.epochs else {"epochs": few}  # a small file needs more epochs
-        plan = plan_of(
-            self,
-            begins,
-            tells,
-            engine.memory,
-            lr=self.lr or self.default_lr,
-            usual_lr=self.default_lr,
-            epochs=self.epochs or few,
-            validation=self._validation(learned, data.held_out, {} if old is None else old.best),
-            keep_every=KEEP_EVERY,
-            vocabulary=len(words),
-            labels=len(labels),
-            lines=text.sentences,
-        )
-        run = engine.run(plan)
 
-        def finish(now: LearnedLines) -> LearnedLines:
+        def finish(learned: LearnedLines) -> LearnedLines:
             if begins.history.stopped:
                 chosen["epochs"] = begins.history.position.epoch
             if not self.calibration:
                 return learned
-            temperature, said = temperature_after_training(self.make_answers(learned), data.held_out)
+            temperature, said = temperature_after_training(self.make_answers(learned), held_out)
             tells.say(said)
             return replace(learned, temperature=temperature)
 
-        return InEpochs(run, lambda: replace(learned, best=run.best), chosen, finish)
-
-    def _validation(self, learned: LearnedLines, lines: list[Row], best: Any) -> Validation | None:
-        """Return how held-out lines are measured; raise a `DataError` if none has one of the labels."""
-        if self.validation is None:
-            return None
-        if not any(name in learned.out_vocabulary.index for _, names in lines for name in names):
+        if self.validation is not None and not any(
+            name in labels.index for _, names in held_out for name in names
+        ):
             raise DataError(
-                f"validation: none of {len(lines):,} lines has a label of the lines to learn from; give a "
+                f"validation: none of {len(held_out):,} lines has a label of the lines to learn from; give a "
                 "larger share, or other lines"
             )
-        state = {**learned.params._asdict(), "seen": learned.seen}
-        state = {name: array for name, array in state.items() if array.size}
-        return Validation(lambda: measured(self.make_answers(learned), lines), self.patience, state, best)
+        return engine_training(
+            engine,
+            point,
+            begins,
+            tells,
+            usual_lr=self.default_lr,
+            epochs=self.epochs or few,
+            details={"vocabulary": len(words), "labels": len(labels), "lines": text.sentences},
+            keep_every=KEEP_EVERY,
+            chosen=chosen,
+            whole=lambda learned: LearnedLines(**vars(learned), label_kind=kind),
+            measure=None
+            if self.validation is None
+            else lambda learned: measured(self.make_answers(learned), held_out),
+            fixed=("row_keys", "row_weights"),
+            finish=finish,
+        )
 
-    def task(self, lines: LabelledLines | None = None) -> Task:
-        """Return the settings that engines need."""
+    def wiring(self, lines: LabelledLines | None = None) -> Wiring:
+        """Return what predicts what: the rows of a line its labels."""
         together = self.layer.takes_together()
         targets = 1 if lines is None else lines.most_labels
         listed = 1 if lines is None else max(int(lines.rows.max(initial=1)), targets)
         feeder = functools.partial(LabelledLines.feeder, together=together)
-        wiring = Wiring(feeder, None, targets=targets, listed=listed, first_rows=FirstRows(SPREAD))
-        return Task(
-            name=self.name,
-            layer=self.layer,
-            wiring=wiring,
-            dim=self.dim,
-            seed=self.seed,
-            threads=self.threads,
-        )
+        return Wiring(feeder, targets=targets, listed=listed, first_rows=FirstRows(SPREAD))
 
     def warm_up(self) -> None:
         """Compile the training kernel of these settings, or load it from disk."""
-        LineEngine.warm_up(self.task())
+        LineEngine.warm_up(self, self.wiring())
 
     def make_answers(self, learned: LearnedLines) -> LabelAnswers:
         """Return what answers questions about texts; raise a `DataError` if rows and words do not fit."""

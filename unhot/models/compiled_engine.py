@@ -1,6 +1,7 @@
-"""The compiled engines: they train a task with compiled kernels on the threads of this machine."""
+"""The compiled engines: they train with compiled kernels on the threads of this machine."""
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -11,28 +12,27 @@ from unhot.kernels.loop import Room, scratch_bytes, training_kernel
 from unhot.kernels.simd.tiles import shape
 from unhot.kernels.steps import link, step_shape
 from unhot.kernels.windows import kept_buffer
-from unhot.models.engine import AnyTask, Engine, Task, TaskData, WindowTask
+from unhot.models.engine import Engine, EngineData, Wiring
 from unhot.models.learned_words import LearnedWords
 from unhot.models.ngram_rows import NO_KEYS
 from unhot.models.starting_point import StartingPoint
-from unhot.train.chunked_text import ChunkedText
+from unhot.train.chunked_text import WindowExamples
 from unhot.train.epoch_run import Plan
 from unhot.train.hogwild import Examples, HogwildRun, Kernel, TrainedState, warm_up
 from unhot.train.hot_rows import hot_rows
 from unhot.train.params import HotSizes, Sizes, check_seen, frozen_rows, padded, without_copies
 from unhot.train.schedule import text_chunks
 from unhot.train.state_copy import kept_in_memory
-from unhot.train.window_examples import WindowExamples
 from unhot.types import Counts
 from unhot.vocab.subsampling import keep_probability
 
 
-def make_kernel(task: Task, counts: Counts | None) -> Kernel:
-    """Make the training kernel of a task whose targets have these counts.
+def make_kernel(model: Any, wiring: Wiring, counts: Counts | None) -> Kernel:
+    """Make the training kernel of a model whose targets have these counts.
 
     With counts=None, before the text is read, the kernel is only good for compiling.
     """
-    layer, wiring = task.layer, task.wiring
+    layer = model.layer
     layer.check_compiled()
     tables = layer.sketch() if counts is None else layer.tables(counts)
     for needed in (candidates, link):
@@ -48,7 +48,7 @@ def make_kernel(task: Task, counts: Counts | None) -> Kernel:
         columns += wiring.given
         rows = layer.rows(counts)
     fixed = layer.fixed_columns() if wiring.targets == 1 else None
-    stride = padded(task.dim)
+    stride = padded(model.dim)
     tile = shape(stride) if layer.all_rows else step_shape(stride, fixed, wiring.inputs)
     scored = rows if layer.all_rows else columns
     return Kernel(
@@ -60,12 +60,12 @@ def make_kernel(task: Task, counts: Counts | None) -> Kernel:
     )
 
 
-class CompiledEngine(Engine[AnyTask]):
+class CompiledEngine(Engine):
     """The base of engines with compiled kernels; a subclass says where the examples come from."""
 
-    def __init__(self, task: AnyTask, data: TaskData) -> None:
-        super().__init__(task, data)
-        self._kernel = make_kernel(task, data.out_vocabulary.counts)
+    def __init__(self, model: Any, wiring: Wiring, data: EngineData) -> None:
+        super().__init__(model, wiring, data)
+        self._kernel = make_kernel(model, wiring, data.targets.counts)
         self._examples = self.examples(self._kernel.room.scored)
         self._sizes = self._make_sizes()
         self.memory = self._memory_plan()
@@ -80,25 +80,25 @@ class CompiledEngine(Engine[AnyTask]):
 
     def _make_sizes(self) -> Sizes:
         """Return the numbers of input and output rows, including the threads' copies of hot rows."""
-        task, data = self._task, self._data
-        inputs = len(data.in_vocabulary) if data.rows is None else data.rows.keys.size
-        threads = min(task.threads, len(self._examples.chunks))  # more threads would have nothing to do
-        rows = task.layer.rows(data.out_vocabulary.counts)
-        hot = HotSizes(hot_rows(inputs, threads), 0 if task.layer.all_rows else hot_rows(rows, threads))
+        layer, data = self.model.layer, self.data
+        inputs = len(data.inputs) if data.rows is None else data.rows.keys.size
+        # more threads would have nothing to do
+        threads = min(self.model.threads, len(self._examples.chunks))
+        rows = layer.rows(data.targets.counts)
+        hot = HotSizes(hot_rows(inputs, threads), 0 if layer.all_rows else hot_rows(rows, threads))
         aside = self.most_frozen() if data.frozen.size else 0
-        return Sizes(inputs, rows, task.layer.biases(), hot, aside, threads)
+        return Sizes(inputs, rows, layer.biases(), hot, aside, threads)
 
     def _memory_plan(self) -> dict[str, int]:
         """Return the bytes that training will need, by purpose."""
-        task, rows = self._task, self._data.rows
+        rows, stride = self.data.rows, padded(self.model.dim)
         sizes, kernel = self._sizes, self._kernel
-        stride = padded(task.dim)
-        row = stride * (2 if task.wiring.first_rows.half else 4)
+        row = stride * (2 if self._wiring.first_rows.half else 4)
         used = 0 if rows is None else int(np.count_nonzero(rows.keys >= 0))
         vectors = row * (sizes.in_rows - used) + 4 * stride * sizes.out_rows
         plan = {"vectors": vectors}
         if rows is not None:
-            plan[f"rows of {used:,} {self._data.shared}"] = row * used
+            plan[f"rows of {used:,} {self.data.shared}"] = row * used
             plan["lists of rows"] = rows.bags.rows.nbytes + rows.bags.starts.nbytes
         buffers = scratch_bytes(self._examples.buffers(), kernel.room, stride)
         plan["their last good state"] = kept_in_memory(vectors + row * used)
@@ -108,20 +108,20 @@ class CompiledEngine(Engine[AnyTask]):
 
     def begin(self, start: StartingPoint | None) -> LearnedWords:
         """Make the params; what is learned is a view of them without padding and without threads' copies."""
-        task, data = self._task, self._data
+        model, data = self.model, self.data
         sizes = self._sizes
-        params = self._start_params(sizes, start, padded(task.dim))
-        seen = task.layer.seen(self._kernel.tables)
+        params = self._start_params(sizes, start, padded(model.dim))
+        seen = model.layer.seen(self._kernel.tables)
         if start is not None and start.seen.size:
-            check_seen(task.layer.spec(), start.seen.size, seen.size)
+            check_seen(model.layer.spec(), start.seen.size, seen.size)
             seen[:] = start.seen
         mixing = NO_MIXING if data.rows is None else data.rows.bags.mixing
         self._state = TrainedState(params, seen, frozen_rows(sizes, data.frozen), sizes, mixing)
         return LearnedWords(
-            layer=task.layer,
-            in_vocabulary=data.in_vocabulary,
-            out_vocabulary=data.out_vocabulary,
-            params=without_copies(params, sizes, task.dim),
+            layer=model.layer,
+            in_vocabulary=data.inputs,
+            out_vocabulary=data.targets,
+            params=without_copies(params, sizes, model.dim),
             seen=seen,
             frozen=data.frozen,
             keys=NO_KEYS if data.rows is None else data.rows.keys,
@@ -134,34 +134,34 @@ class CompiledEngine(Engine[AnyTask]):
         return HogwildRun(self._examples, self._kernel, self._state, plan)
 
 
-class Compiled(CompiledEngine[WindowTask]):
+class Compiled(CompiledEngine):
     """The engine that trains on the windows of a text with compiled kernels."""
 
     @classmethod
-    def check(cls, task: WindowTask) -> None:
+    def check(cls, model: Any, wiring: Wiring) -> None:
         """Raise a `ConfigError` unless the layer has a kernel and the device is the CPU."""
-        task.layer.check_compiled()
-        if task.device != "cpu":
+        model.layer.check_compiled()
+        if model.device != "cpu":
             raise ConfigError(
-                f"device={task.device!r}: the compiled engine runs on the cpu only; for other devices set "
+                f"device={model.device!r}: the compiled engine runs on the cpu only; for other devices set "
                 "engine='torch'"
             )
 
     @classmethod
-    def warm_up(cls, task: WindowTask) -> None:
+    def warm_up(cls, model: Any, wiring: Wiring) -> None:
         """Compile the training kernel, or load it from disk."""
-        feeder = task.wiring.feeder(task.wiring.no_text(), task.window)
-        feed = kept_buffer(0, task.window.size)
-        warm_up(make_kernel(task, None), feeder, feed, padded(task.dim), task.wiring.first_rows.half)
+        feeder = wiring.feeder(wiring.no_text(), wiring.window)
+        feed, half = kept_buffer(0, wiring.window.size), wiring.first_rows.half
+        warm_up(make_kernel(model, wiring, None), feeder, feed, padded(model.dim), half)
 
     def examples(self, columns: int) -> WindowExamples:
         """Return the windows of the text."""
-        task, data = self._task, self._data
-        keep = keep_probability(data.data.vocabulary.counts, task.sample)
-        chunks = text_chunks(data.data.sizes, columns, whole=data.data.whole)
-        text = ChunkedText(data.data, keep, task.seed, chunks, data.beside)
-        return WindowExamples(text, task.window, task.wiring.feeder)
+        model, text = self.model, self.data.text
+        keep = keep_probability(text.vocabulary.counts, model.sample)
+        chunks = text_chunks(text.sizes, columns, whole=text.whole)
+        near: dict[str, Any] = {"window": self._wiring.window, "feeder": self._wiring.feeder}
+        return WindowExamples(text, keep, model.seed, chunks, self.data.beside, **near)
 
     def most_frozen(self) -> int:
         """Return the words of a whole window without its centre."""
-        return 2 * self._task.window.size
+        return 2 * self._wiring.window.size

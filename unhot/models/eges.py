@@ -28,10 +28,12 @@ from unhot.graphs.reading import read_graph
 from unhot.graphs.walks import no_walks
 from unhot.items.side_values import SideValues
 from unhot.kernels.bags import NO_MIXING, Bags
-from unhot.models.engine import WindowTask
+from unhot.kernels.windows import Window
+from unhot.models.engine import Wiring, near_words
 from unhot.models.fasttext import NOTHING
 from unhot.models.fields import ItemFields, WalkFields
 from unhot.models.fitting import Begins, Tells
+from unhot.models.graph_vectors import check_walks, walks_on
 from unhot.models.item_answers import ItemAnswers
 from unhot.models.item_vectors import (
     item_training,
@@ -46,15 +48,11 @@ from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
 from unhot.models.side_feeders import MeanFeeder, WeightedFeeder
 from unhot.models.state import InEpochs
-from unhot.models.walking import check_walks, walks_on
 from unhot.models.windows import (
-    WindowData,
     check_vectors,
     check_windows,
     warm_up_windows,
-    window_task,
 )
-from unhot.models.wiring import Wiring
 from unhot.outputs import OutputLayer, parse_output
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats.directory import SavedModel
@@ -141,15 +139,15 @@ class EGES(ItemFields, WalkFields, RecommenderModel):
                 f"output={self.layer.spec()}: {self.name} has no bias for each input; use another layer"
             )
 
-    def task(self, bags: Bags = NOTHING) -> WindowTask:
-        """Return the settings that engines need: the rows of the centre predict the items around it."""
+    def wiring(self, bags: Bags = NOTHING) -> Wiring:
+        """Return what predicts what: the rows of the centre the items around it."""
         feeder: Any = functools.partial(MeanFeeder, bags=bags)
         if self.combine == "weighted":
             feeder = functools.partial(WeightedFeeder, bags=bags, rate=np.float32(self.weights_lr))
-        around = 2 * self.window
+        window, around = Window(self.window, self.shrink), 2 * self.window
         listed = max(around, int(np.diff(bags.starts).max(initial=0)))
-        wiring = Wiring(feeder, None, targets=around, rounds=around, listed=listed, no_text=no_walks)
-        return window_task(self, wiring)
+        most: dict[str, Any] = {"targets": around, "rounds": around, "listed": listed}
+        return Wiring(feeder, None, window, **most, no_text=no_walks)
 
     def training(self, data: LogData, begins: Begins, tells: Tells) -> InEpochs[LearnedItems]:
         """Return a training on walks; a training that is resumed goes on with its weights."""
@@ -162,9 +160,9 @@ class EGES(ItemFields, WalkFields, RecommenderModel):
         rows = self.rows_of(
             walks.vocabulary, data.record.kept.sides, getattr(begins.learned, "mixing", NO_MIXING)
         )
-        windows = WindowData(text=walks, rows=rows, shared="side values")
+        windows = near_words(walks, rows=rows, shared="side values")
         more: dict[str, Any] = {"usual_lr": LR, "kind": functools.partial(LearnedSides, combine=self.combine)}
-        return item_training(self, self.task(rows.bags), data, windows, begins, tells, **more)
+        return item_training(self, self.wiring(rows.bags), data, windows, begins, tells, **more)
 
     def rows_of(self, words: Vocabulary, sides: SideValues, old: Floats) -> NgramRows:
         """Return the rows of items and side values, those that training touches most often first."""

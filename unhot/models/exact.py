@@ -15,7 +15,7 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm_up_counting
 from unhot.errors import ConfigError, DataError
 from unhot.models.cell_model import CellData, count_cells, some_cells, their_settings
-from unhot.models.engine import Engine, TaskData, WindowTask
+from unhot.models.engine import Engine, EngineData, Wiring
 from unhot.models.fitting import Reads, Tells
 from unhot.models.learned_words import LearnedWords
 from unhot.models.starting_point import StartingPoint
@@ -30,31 +30,31 @@ LR = 0.05  # default learning rate of training on cells, see `unhot.train.exact_
 MOST_WORDS = 10_000  # unless max_vocab allows more: every epoch computes a score for each pair of words
 
 
-class OnCells(Engine[WindowTask]):
+class OnCells(Engine):
     """The engine that trains on cells, by matrix products in NumPy."""
 
-    def __init__(self, task: WindowTask, data: TaskData) -> None:
-        super().__init__(task, data)
+    def __init__(self, model: Any, wiring: Wiring, data: EngineData) -> None:
+        super().__init__(model, wiring, data)
         self._sizes = self._plain_sizes()
-        vectors = 4 * task.dim * (self._sizes.inputs + self._sizes.rows)
+        vectors = 4 * model.dim * (self._sizes.inputs + self._sizes.rows)
         self.memory = {
             "vectors": vectors,
             "mean squares of gradients": vectors,
             "their last good state": kept_in_memory(2 * vectors),
-            "a step": step_memory(self._sizes.inputs, task.dim, task.threads),
+            "a step": step_memory(self._sizes.inputs, model.dim, model.threads),
         }
 
     @classmethod
-    def check(cls, task: WindowTask) -> None:
+    def check(cls, model: Any, wiring: Wiring) -> None:
         """Raise a `ConfigError` unless the layer's loss is a sum over cells and the device is the CPU."""
-        task.layer.check_cells()
-        if task.device != "cpu":
+        model.layer.check_cells()
+        if model.device != "cpu":
             raise ConfigError(
-                f"device={task.device!r}: training on cells runs on the cpu only; leave device out"
+                f"device={model.device!r}: training on cells runs on the cpu only; leave device out"
             )
 
     @classmethod
-    def warm_up(cls, task: WindowTask) -> None:
+    def warm_up(cls, model: Any, wiring: Wiring) -> None:
         """Compile the kernels that count cells, or load them from disk."""
         warm_up_counting()
 
@@ -63,14 +63,14 @@ class OnCells(Engine[WindowTask]):
 
         The mean squares are saved only while the training is not complete.
         """
-        task, data = self._task, self._data
-        params = without_copies(self._start_params(self._sizes, start, task.dim), self._sizes, task.dim)
+        model, data = self.model, self.data
+        params = without_copies(self._start_params(self._sizes, start, model.dim), self._sizes, model.dim)
         squares = new_squares(params, {} if start is None else start.squares)
-        self._state = ExactState(task.layer, params, squares, data.frozen)
+        self._state = ExactState(model.layer, params, squares, data.frozen)
         return LearnedWords(
-            layer=task.layer,
-            in_vocabulary=data.in_vocabulary,
-            out_vocabulary=data.out_vocabulary,
+            layer=model.layer,
+            in_vocabulary=data.inputs,
+            out_vocabulary=data.targets,
             params=params,
             seen=np.zeros(0, np.int64),
             frozen=data.frozen,
@@ -82,7 +82,7 @@ class OnCells(Engine[WindowTask]):
         if plan.history.position == Position():
             for square in self._state.squares:
                 square[:] = 0.0
-        return ExactRun(self._data.data, self._state, plan, self._task.threads)
+        return ExactRun(self.data.text, self._state, plan, self.model.threads)
 
 
 @contextlib.contextmanager

@@ -36,6 +36,8 @@ from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.kernels.bags import Bags
 from unhot.kernels.simd.lanes import HAS_HALVES
+from unhot.kernels.windows import Window
+from unhot.models.engine import Wiring, near_words
 from unhot.models.fasttext_file import read_model, write_model
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.learned_words import LearnedWords
@@ -44,8 +46,7 @@ from unhot.models.ngram_feeders import NgramCBOWFeeder, NgramSkipGramFeeder
 from unhot.models.ngram_rows import NgramRows, ngram_rows
 from unhot.models.state import FitState, InEpochs
 from unhot.models.text_model import encoded
-from unhot.models.windows import WindowData, check_start, old_keys, words_of
-from unhot.models.wiring import Wiring
+from unhot.models.windows import check_start, old_keys, words_of
 from unhot.models.word_answers import SubwordAnswers
 from unhot.models.word_model import WordModel, check_cells
 from unhot.outputs import parse_output
@@ -200,7 +201,7 @@ class FastText(WordModel):
     def training(self, data: Corpus, begins: Begins, tells: Tells) -> InEpochs[LearnedWords]:
         """Return a training on the windows of the text."""
         rows = self.rows_of(data.vocabulary, old_keys(begins))
-        return self.windows(WindowData(text=data, rows=rows), begins, tells)
+        return self.windows(near_words(data, rows=rows), begins, tells)
 
     def rows_of(self, words: Vocabulary, also: Counts) -> NgramRows:
         """Return the rows of words and n-grams, those that training touches most often first."""
@@ -213,13 +214,15 @@ class FastText(WordModel):
         Rows start in fastText's range, because the mean of a bag is shorter than its rows. With the sum the
         range is that range divided by the mean number of rows of a word, so h starts with the same length.
         """
-        bags, around = bags or NOTHING, 2 * self.window
+        window, around = Window(self.window, self.shrink), 2 * self.window
+        bags = bags or NOTHING
         sizes, mean = np.diff(bags.starts), self.combine == "mean"
         longest = int(sizes.max(initial=0))  # rows of a word
         first = FirstRows(1.0 if mean else 1.0 / max(1.0, float(sizes.mean())), self.float16)
         if self.architecture == "skipgram":
             feeder, listed = partial(NgramSkipGramFeeder, bags=bags, mean=mean), max(around, longest)
-            return Wiring(feeder, None, targets=around, rounds=around, listed=listed, first_rows=first)
+            most: dict[str, Any] = {"targets": around, "rounds": around, "listed": listed}
+            return Wiring(feeder, None, window, **most, first_rows=first)
         feed, listed = partial(NgramCBOWFeeder, bags=bags, mean=mean), around * max(1, longest)
         # `combine` here is about words, whatever it is for the rows of a word
-        return Wiring(feed, None, listed=listed, combine="mean", first_rows=first)
+        return Wiring(feed, None, window, listed=listed, combine="mean", first_rows=first)

@@ -17,24 +17,24 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from unhot.corpus.cells import Cells
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.graphs.reading import edges_of, read_graph, without_edges
-from unhot.models.engine import WindowTask
+from unhot.graphs.walks import GraphWalks, no_walks
+from unhot.kernels.windows import Window
+from unhot.models.engine import Wiring, near_words
 from unhot.models.fields import WalkFields, WindowFields
 from unhot.models.fitting import Begins, Note, Reading, Reads, Tells, are_texts, names_of, nobody, opened
 from unhot.models.learned_items import parts_of
 from unhot.models.learned_words import LearnedWords, learned_from
 from unhot.models.model import Model, model
 from unhot.models.settings import Range
+from unhot.models.skipgram import skipgram_wiring
 from unhot.models.state import InEpochs
 from unhot.models.text_model import compile_kernels
-from unhot.models.walking import check_walks, walk_wiring, walks_on
 from unhot.models.windows import (
-    WindowData,
     check_machine,
     check_start,
     check_vectors,
     check_windows,
     warm_up_windows,
-    window_task,
     window_training,
 )
 from unhot.models.word_answers import WordAnswers
@@ -45,6 +45,7 @@ from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 
 LR = 0.025  # the default learning rate
+WIDEST = 100.0  # p and q are at most this, and at least 1 / this: otherwise walks would be rejected for ever
 
 
 class GraphData(NamedTuple):
@@ -64,6 +65,12 @@ class LearnedNodes(LearnedWords):
     def facts(self) -> dict[str, Any]:
         """Return a checksum of the graph, in addition to what is known of the words."""
         return {**super().facts(), "graph": {"checksum": self.checksum}}
+
+
+def walk_wiring(model: Any) -> Wiring:
+    """Return which nodes predict which, as in skip-gram."""
+    window = Window(model.window, model.shrink)
+    return skipgram_wiring(model.layer.predicts, window)._replace(no_text=no_walks)
 
 
 @model("graph-vectors", family="graph")
@@ -98,6 +105,7 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
     use = "try: unhot neighbors {0} NODE, or unhot graph evaluate {0} --labels FILE"
 
     warm_up = warm_up_windows
+    wiring = walk_wiring
 
     def check(self) -> None:
         """Raise a `ConfigError` if settings contradict each other; find the output layer."""
@@ -151,7 +159,7 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
     def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> Iterator[GraphData]:
         """Read the graph, and compile the kernels."""
         check_start(self, begins)
-        check_machine(self.task())
+        check_machine(self)
         graph = self.read(reads.source, tells, force=reads.force)
         tells.say(f"a graph of {len(graph.vocabulary):,} nodes and {edges_of(graph)[0].size:,} edges")
         compile_kernels(self, tells)
@@ -173,10 +181,6 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
             note=told.warn,
         )
 
-    def task(self) -> WindowTask:
-        """Return the settings that engines need."""
-        return window_task(self, walk_wiring(self))
-
     def training(self, data: GraphData, begins: Begins, tells: Tells) -> InEpochs[LearnedNodes]:
         """Return a training on walks on the graph without the edges that are held out."""
         checksum = fingerprint(data.text)
@@ -184,12 +188,9 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
         def whole(words: LearnedWords) -> LearnedNodes:
             return LearnedNodes(**parts_of(words), checksum=checksum, paths=data.paths)
 
-        windows = WindowData(text=walks_on(self, self.known_part(data.text), tells))
-        lr = self.lr or LR
-        more: dict[str, Any] = {"lr": lr, "usual_lr": LR, "whole": whole}
-        return window_training(
-            self, self.task(), windows, begins, tells, **more, chosen={"lr": lr, "output": self.layer.spec()}
-        )
+        windows = near_words(walks_on(self, self.known_part(data.text), tells))
+        more: dict[str, Any] = {"chosen": {"lr": self.lr or LR, "output": self.layer.spec()}, "whole": whole}
+        return window_training(self, self.wiring(), windows, begins, tells, usual_lr=LR, **more)
 
     def make_answers(self, learned: LearnedNodes) -> WordAnswers:
         """Return what answers questions about the nodes."""
@@ -242,3 +243,29 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
     def head(self) -> Head:
         """The trained output layer."""
         return self.answers.head
+
+
+def check_walks(model: Any) -> None:
+    """Raise a `ConfigError` if settings of walks (`WalkFields`) contradict each other."""
+    for name in ("p", "q"):
+        if not 1 / WIDEST <= getattr(model, name) <= WIDEST:
+            raise ConfigError(f"{name}={getattr(model, name)}: must be from {1 / WIDEST:g} to {WIDEST:g}")
+    if model.layer.part_words() is not None:
+        raise ConfigError(
+            f"output={model.layer.name}: cuts a text into parts, but walks are made while they are "
+            "trained on; use another layer"
+        )
+
+
+def walks_on(model: Any, graph: Cells, tells: Tells) -> GraphWalks:
+    """Return the walks on a graph, and tell if many of them are short."""
+    walks = GraphWalks(graph, model.walks, model.length, model.p, model.q)
+    if walks.sinks:
+        mean = walks.words * model.length / walks.ids
+        both = "" if walks.graph.is_symmetric() else ", or use edges in both directions (--no-directed)"
+        tells.say(
+            f"{walks.sinks:,} of {len(walks.vocabulary):,} nodes have no outgoing edge: walks from them "
+            f"have one node, and others end there; a walk has {mean:.1f} of {model.length} nodes on "
+            f"average. If that is too little to learn from, raise --walks{both}"
+        )
+    return walks

@@ -21,7 +21,7 @@ from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.window_feeder import centre_target, fetch_entering, prepare_windows
 from unhot.kernels.windows import AFTER, BEFORE, BOTH, Text, Window, fill_inputs
 from unhot.logs.log import Log
-from unhot.models.engine import WindowTask
+from unhot.models.engine import EngineData, Wiring, near_words
 from unhot.models.fields import ItemFields
 from unhot.models.fitting import Begins, Tells
 from unhot.models.item_answers import ItemAnswers
@@ -31,12 +31,10 @@ from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
-from unhot.models.skipgram import CentreFeeder, ContextsFeeder
+from unhot.models.skipgram import skipgram_wiring
 from unhot.models.state import InEpochs
-from unhot.models.windows import WindowData, check_windows, warm_up_windows, window_task
-from unhot.models.wiring import Wiring
+from unhot.models.windows import check_windows, warm_up_windows
 from unhot.outputs import parse_output
-from unhot.train.torch_batches import centre_pairs, context_pairs
 from unhot.vocab.vocabulary import UnknownWord, Vocabulary, encode_word
 
 LR = 0.05  # the default learning rate
@@ -86,18 +84,14 @@ class Item2Vec(ItemFields, RecommenderModel):
             )
         check_windows(self)
 
-    def task(self, longest: int = USUAL_LINE) -> WindowTask:
-        """Return the settings that engines need; `longest`: the widest window that the log needs."""
+    def wiring(self, longest: int = USUAL_LINE) -> Wiring:
+        """Return which items predict which; `longest`: the widest window that the log needs."""
         centre, width = self.layer.predicts == "centre", self.window or longest
-        around, wiring = 2 * width + 1, Wiring(UserFeeder, None)
-        if not centre:
-            wiring = Wiring(ContextsFeeder, context_pairs)
-        elif self.users == "mean":
-            wiring = Wiring(CentreFeeder, centre_pairs)
-        most: dict[str, Any] = {"inputs": around} if centre else {"targets": around}
         sides = BOTH if self.sides == "both" else BEFORE if centre else AFTER
-        window = Window(width, self.shrink, sides, self.order == "ignored")
-        return window_task(self, wiring._replace(listed=around, **most), window)
+        window, around = Window(width, self.shrink, sides, self.order == "ignored"), 2 * width + 1
+        most: dict[str, Any] = {"inputs": around} if centre else {"targets": around}
+        wiring = skipgram_wiring(self.layer.predicts, window)._replace(listed=around, **most)
+        return wiring if self.users == "mean" else wiring._replace(feeder=UserFeeder, examples=None)
 
     def training(self, data: LogData, begins: Begins, tells: Tells) -> InEpochs[LearnedItems]:
         """Return a training; the longest line is the widest window.
@@ -113,15 +107,15 @@ class Item2Vec(ItemFields, RecommenderModel):
             usual = min(LR, LR * USUAL_INPUTS / mean, STABLE / most)
         if self.lr is None and usual < LR:
             tells.say(f"lr={usual:.2g}: up to {most:,} items of a line predict an item at once")
-        windows = with_users(log) if self.users == "vector" else WindowData(text=log)
-        return item_training(self, self.task(longest), data, windows, begins, tells, usual_lr=usual)
+        windows = with_users(log) if self.users == "vector" else near_words(log)
+        return item_training(self, self.wiring(longest), data, windows, begins, tells, usual_lr=usual)
 
     def make_answers(self, learned: LearnedItems) -> "UserAnswers":
         """Return what answers by the vectors of items and users."""
         return UserAnswers(self, learned, leaves_out_seen=self.leaves_out_seen(learned.record))
 
 
-def with_users(log: Log) -> WindowData:
+def with_users(log: Log) -> EngineData:
     """Return a log whose users are inputs, too, behind its items; each line has the row of its user."""
     mark = user_mark(log.items.words)
     users = sorted((mark + user for user in log.users.words), key=encode_word)
@@ -129,7 +123,7 @@ def with_users(log: Log) -> WindowData:
     inputs = Vocabulary([*log.items.words, *users], counts)
     rows = np.array([*(inputs.index[mark + user] for user in log.users.words), -1], np.int32)[log.user_of]
     edges = np.cumsum([shard.starts.size - 1 for shard in log.shards])[:-1]
-    return WindowData(text=log, inputs=inputs, beside=[read_only(part) for part in np.split(rows, edges)])
+    return near_words(log, inputs, beside=[read_only(part) for part in np.split(rows, edges)])
 
 
 class UserAnswers(ItemAnswers):

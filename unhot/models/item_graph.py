@@ -11,9 +11,10 @@ import dataclasses
 from typing import Annotated
 
 from unhot.graphs.reading import read_graph
-from unhot.models.engine import WindowTask
+from unhot.models.engine import near_words
 from unhot.models.fields import ItemFields, WalkFields
 from unhot.models.fitting import Begins, Tells
+from unhot.models.graph_vectors import check_walks, walk_wiring, walks_on
 from unhot.models.item_vectors import (
     answers_of_items,
     item_training,
@@ -27,8 +28,7 @@ from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
 from unhot.models.state import InEpochs
-from unhot.models.walking import check_walks, walk_wiring, walks_on
-from unhot.models.windows import WindowData, check_windows, warm_up_windows, window_task
+from unhot.models.windows import check_windows, warm_up_windows
 from unhot.outputs import parse_output
 
 LR = 0.05  # the default learning rate
@@ -60,12 +60,9 @@ class ItemGraph(ItemFields, WalkFields, RecommenderModel):
         check_walks(self)
         check_windows(self)
 
-    def task(self) -> WindowTask:
-        """Return the settings that engines need."""
-        return window_task(self, walk_wiring(self))
+    wiring = walk_wiring
 
     def training(self, data: LogData, begins: Begins, tells: Tells) -> InEpochs[LearnedItems]:
         """Return a training on walks."""
         walks = walks_on(self, read_graph(data.text, directed=self.directed), tells)
-        windows = WindowData(text=walks)
-        return item_training(self, self.task(), data, windows, begins, tells, usual_lr=LR)
+        return item_training(self, self.wiring(), data, near_words(walks), begins, tells, usual_lr=LR)

@@ -15,7 +15,7 @@ import numpy as np
 
 from unhot.items.ranking import mean_ndcg
 from unhot.logs.log import Log
-from unhot.models.engine import WindowTask
+from unhot.models.engine import EngineData, Wiring
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.item_answers import ItemAnswers
 from unhot.models.learned_items import LearnedItems, items_from, parts_of
@@ -25,7 +25,6 @@ from unhot.models.state import InEpochs
 from unhot.models.text_model import check_scratch, compile_kernels
 from unhot.models.type_vectors import LearnedTypes
 from unhot.models.windows import (
-    WindowData,
     check_machine,
     check_start,
     check_vectors,
@@ -40,7 +39,7 @@ CASES = 2_000  # questions that are asked after each epoch
 def prepare_items(self: Any, reads: Reads, begins: Begins, tells: Tells) -> Iterator[LogData]:
     """Read the log, compile, and find the number of epochs if the model is fitted again."""
     check_start(self, begins) if self.starts else check_scratch(self, begins)
-    check_machine(self.task())
+    check_machine(self)
     with log_data(self, reads, tells) as data:
         compile_kernels(self, tells)
         if begins.learned is not None:
@@ -64,9 +63,9 @@ def best_epochs(model: Any, log: Log, tells: Tells) -> int | None:
 
 def item_training(
     model: Any,
-    task: WindowTask,
+    wiring: Wiring,
     data: LogData,
-    windows: WindowData,
+    windows: EngineData,
     begins: Begins,
     tells: Tells,
     *,
@@ -89,17 +88,15 @@ def item_training(
         return -found, f"NDCG@10 {100 * found:.2f} % of {cases.ends.size:,} cases"
 
     cases: Any = None if data.watched is None else data.watched.cases.sample(CASES)
-    lr = model.lr or usual_lr
     return window_training(
         model,
-        task,
+        wiring,
         windows,
         begins,
         tells,
-        lr=lr,
         usual_lr=usual_lr,
         epochs=data.epochs_found or model.epochs,
-        chosen={"lr": lr, "output": model.layer.spec()},
+        chosen={"lr": model.lr or usual_lr, "output": model.layer.spec()},
         whole=whole,
         measure=measure if cases is not None and cases.ends.size else None,
     )

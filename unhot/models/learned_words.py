@@ -17,6 +17,7 @@ from unhot.vocab.vocabulary import Vocabulary
 
 OWN = "head."  # prefix of the names of tensors that only a torch head has
 NO_WEIGHTS: Floats = np.zeros(0, np.float32)
+NO_FROZEN: Bytes = np.zeros(0, np.uint8)
 # types of the tensors that the model folder does not check
 KINDS: dict[str, Any] = {"out_bias": np.float32, "in_bias": np.float32, "ln_z": np.float32}
 KINDS |= {"seen": np.int64, "frozen": np.uint8, "row_weights": np.float32, "mixing": np.float32}
@@ -95,7 +96,7 @@ def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
     seen = saved.tensors.get("seen", np.zeros(0, np.int64))
     if seen.size:
         _check(layer, "seen", seen.shape, len(predicted))
-    frozen = saved.tensors.get("frozen", np.zeros(0, np.uint8))
+    frozen = saved.tensors.get("frozen", NO_FROZEN)
     if frozen.size:
         _check(layer, "frozen", frozen.shape, inputs)
     weights = saved.tensors.get("row_weights", NO_WEIGHTS)

@@ -8,7 +8,7 @@ import numpy as np
 
 from unhot.kernels.bags import Bags
 from unhot.models.compiled_engine import CompiledEngine, make_kernel
-from unhot.models.engine import Task
+from unhot.models.engine import Wiring
 from unhot.models.line_bags import LineBags
 from unhot.models.line_feeder import LineFeeder, line_numbers
 from unhot.train.hogwild import warm_up
@@ -67,27 +67,27 @@ def no_lines() -> LabelledLines:
     return LabelledLines(lines, mapped, starts, floats, 0)
 
 
-class LineEngine(CompiledEngine[Task]):
+class LineEngine(CompiledEngine):
     """The engine that trains on lines with compiled kernels."""
 
     @classmethod
-    def check(cls, task: Task) -> None:
+    def check(cls, model: Any, wiring: Wiring) -> None:
         """Raise a `ConfigError` unless the layer has a kernel."""
-        task.layer.check_compiled()
+        model.layer.check_compiled()
 
     @classmethod
-    def warm_up(cls, task: Task) -> None:
+    def warm_up(cls, model: Any, wiring: Wiring) -> None:
         """Compile the training kernel, or load it from disk."""
-        feeder = task.wiring.feeder(no_lines())
-        warm_up(make_kernel(task, None), feeder, line_numbers(0), padded(task.dim))
+        feeder = wiring.feeder(no_lines())
+        warm_up(make_kernel(model, wiring, None), feeder, line_numbers(0), padded(model.dim))
 
     def examples(self, columns: int) -> LineExamples:
         """Return the lines in chunks."""
-        data: Any = self._data.data
+        data: Any = self.data.text
         chunks = line_chunks(data.rows.size, int(data.rows.sum()), columns)
-        feeder = self._task.wiring.feeder(data)
-        return LineExamples(feeder, line_numbers, chunks, data.words, self._task.seed)
+        feeder = self._wiring.feeder(data)
+        return LineExamples(feeder, line_numbers, chunks, data.words, self.model.seed)
 
     def most_frozen(self) -> int:
         """Return the largest number of rows that a line has."""
-        return int(self._data.data.rows.max(initial=1))
+        return int(self.data.text.rows.max(initial=1))

@@ -22,16 +22,16 @@ from unhot.corpus.given_ids import flat
 from unhot.corpus.indexed_folder import read_only
 from unhot.errors import ConfigError, DataError, whole
 from unhot.items.recommender import Recommendation
+from unhot.kernels.windows import Window
 from unhot.largest import largest
 from unhot.logs.gathering import BOOKED, REJECTED
 from unhot.logs.log import Log
-from unhot.models.engine import WindowTask
+from unhot.models.engine import Wiring, near_words
 from unhot.models.fields import ItemFields, MarkFields
 from unhot.models.fitting import Begins, Tells, nobody
 from unhot.models.item_answers import ItemAnswers
 from unhot.models.item_vectors import item_training, predict_item, prepare_items, restore_items
 from unhot.models.learned_items import LearnedItems
-from unhot.models.learned_words import LearnedWords
 from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
@@ -40,13 +40,10 @@ from unhot.models.settings import Range
 from unhot.models.state import InEpochs
 from unhot.models.type_vectors import USER, LearnedTypes, TypeLog, item_values, type_log
 from unhot.models.windows import (
-    WindowData,
     check_windows,
     warm_up_windows,
-    window_task,
     window_training,
 )
-from unhot.models.wiring import Wiring
 from unhot.noise.alias import alias_rows
 from unhot.outputs import OutputLayer, parse_output
 from unhot.train.history import History
@@ -99,12 +96,13 @@ class SessionVectors(ItemFields, MarkFields, RecommenderModel):
                 "item_type, user_type: name both, and booked, since types are learned from bookings; or none"
             )
 
-    def task(self, sessions: Sessions = NO_SESSIONS) -> WindowTask:
-        """Return the settings that engines need: the centre predicts its neighbors and the booked item."""
+    def wiring(self, sessions: Sessions = NO_SESSIONS) -> Wiring:
+        """Return what predicts what: the centre its neighbors and the booked item."""
         most, negatives = 2 * self.window + 1, self.market is not None or self.rejected is not None
         given = sessions.k * most + int(np.diff(sessions.rejected_starts).max(initial=0))
         feeder = functools.partial(SessionFeeder if negatives else BookedFeeder, sessions=sessions)
-        return window_task(self, Wiring(feeder, None, targets=most, rounds=most, given=given, listed=most))
+        window = Window(self.window, self.shrink)
+        return Wiring(feeder, None, window, targets=most, rounds=most, given=given, listed=most)
 
     def training(self, data: LogData, begins: Begins, tells: Tells) -> InEpochs[LearnedItems]:
         """Return a training; the vectors of types are learned first."""
@@ -112,8 +110,8 @@ class SessionVectors(ItemFields, MarkFields, RecommenderModel):
         if self.item_type is not None:
             types = None if begins.learned is None else begins.learned.types
             types = types or learn_types(self, data.text, tells)
-        windows, task = WindowData(text=data.text, beside=line_numbers(data.text)), self.task(sessions)
-        return item_training(self, task, data, windows, begins, tells, usual_lr=LR, types=types)
+        windows, wiring = near_words(data.text, beside=line_numbers(data.text)), self.wiring(sessions)
+        return item_training(self, wiring, data, windows, begins, tells, usual_lr=LR, types=types)
 
     def make_answers(self, learned: LearnedItems) -> "TypeAnswers":
         """Return what answers by the vectors of items and types."""
@@ -208,11 +206,9 @@ def learn_types(model: SessionVectors, log: Log, tells: Tells) -> LearnedTypes:
     shared = ("dim", "window", "epochs", "lr", "seed", "threads", "output", "shrink", "rejected")
     learner = SessionVectors(**{name: getattr(model, name) for name in shared})
     with types.log as text:
-        task = learner.task(type_sessions(learner, types))
-        windows, begins = WindowData(text=text, beside=line_numbers(text)), Begins(history=History())
-        training: InEpochs[LearnedWords] = window_training(
-            learner, task, windows, begins, Tells(note=nobody), lr=learner.lr or LR, usual_lr=LR
-        )
+        wiring = learner.wiring(type_sessions(learner, types))
+        windows, begins = near_words(text, beside=line_numbers(text)), Begins(history=History())
+        training = window_training(learner, wiring, windows, begins, Tells(note=nobody), usual_lr=LR)
         training.train()
     if begins.history.interrupted:
         raise KeyboardInterrupt

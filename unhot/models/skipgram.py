@@ -28,13 +28,12 @@ from unhot.kernels.window_feeder import centre_target, context_targets, fetch_en
 from unhot.kernels.windows import Text, Window, contexts_of, fill_inputs
 from unhot.models import exact
 from unhot.models.cell_model import CellData
-from unhot.models.engine import WindowTask
+from unhot.models.engine import Wiring, near_words
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
 from unhot.models.state import InEpochs
-from unhot.models.windows import WindowData, check_start, window_task
-from unhot.models.wiring import Wiring
+from unhot.models.windows import check_start
 from unhot.models.word_model import WordModel
 from unhot.train.torch_batches import centre_pairs, context_pairs
 
@@ -72,11 +71,6 @@ class SkipGram(WordModel):
 
     default_lr = 0.05
 
-    def task(self, bags: Bags | None = None) -> WindowTask:
-        """Return the settings that engines need."""
-        engine = exact.OnCells if self.on == "cells" else None
-        return window_task(self, self.wiring(bags), engine=engine)
-
     def check(self) -> None:
         """Raise a `ConfigError` if settings contradict each other."""
         super().check()
@@ -112,7 +106,7 @@ class SkipGram(WordModel):
     def training(self, data: Any, begins: Begins, tells: Tells) -> InEpochs[LearnedWords]:
         """Return a training on the windows of the text, or on its cells."""
         if isinstance(data, CellData):
-            return self.windows(WindowData(text=data.text), begins, tells, **data.chosen)
+            return self.windows(near_words(data.text), begins, tells, **data.chosen)
         return super().training(data, begins, tells)
 
     @property
@@ -122,10 +116,16 @@ class SkipGram(WordModel):
 
     def wiring(self, bags: Bags | None = None) -> Wiring:
         """Return the wiring for the direction of prediction: which words are inputs, which are targets."""
-        around = 2 * self.window
-        if self.predicts == "centre":
-            return Wiring(CentreFeeder, centre_pairs, inputs=around, listed=around)
-        return Wiring(ContextsFeeder, context_pairs, targets=around, listed=around)
+        engine = exact.OnCells if self.on == "cells" else None
+        return skipgram_wiring(self.predicts, Window(self.window, self.shrink))._replace(engine=engine)
+
+
+def skipgram_wiring(predicts: str, window: Window) -> Wiring:
+    """Return which words predict which: those around a centre word the centre, or the centre those."""
+    around = 2 * window.size
+    if predicts == "centre":
+        return Wiring(CentreFeeder, centre_pairs, window, inputs=around, listed=around)
+    return Wiring(ContextsFeeder, context_pairs, window, targets=around, listed=around)
 
 
 for _feeder in (CentreFeeder, ContextsFeeder):

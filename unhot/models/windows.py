@@ -1,24 +1,24 @@
-"""Training on what stands near: settings and data to a task, a task to an engine and its run.
+"""Training on what stands near: settings, wiring and data to an engine, an engine to its run.
 
-    corpus, walks or cells -> `TaskData` -> an engine -> `LearnedWords`
+    corpus, walks or cells -> `EngineData` -> an engine -> `LearnedWords`
 
-Words, items and nodes are trained here. A model's `Wiring` says what predicts what.
+Words, items and nodes are trained here. A model's `Wiring` says what predicts what. `engine_training` also
+trains on labelled lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from unhot.errors import ConfigError, FormatError
-from unhot.kernels.windows import Window
 from unhot.models.compiled_engine import Compiled
-from unhot.models.engine import Engine, TaskData, WindowTask
+from unhot.models.engine import Engine, EngineData, Wiring
 from unhot.models.fitting import Begins, Tells
 from unhot.models.learned_words import LearnedWords, check_dim
 from unhot.models.model import Model
-from unhot.models.ngram_rows import NO_KEYS, NgramRows, word_rows
+from unhot.models.ngram_rows import NO_KEYS, word_rows
 from unhot.models.planning import plan_of
 from unhot.models.starting_point import (
     StartingPoint,
@@ -30,63 +30,35 @@ from unhot.models.starting_point import (
 )
 from unhot.models.state import InEpochs
 from unhot.models.torch_engine import OnTorch
-from unhot.models.wiring import Wiring
+from unhot.outputs import OutputLayer
 from unhot.train.memory_plan import check_plan
 from unhot.train.validation import Validation
-from unhot.types import Ids
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
-from unhot.vocab.vocabulary import Vocabulary
 
 W = TypeVar("W", bound=LearnedWords)
 NEEDED = ("in_vectors", "out_vectors")
-ENGINES: dict[str, type[Engine[WindowTask]]] = {"compiled": Compiled, "torch": OnTorch}
+ENGINES: dict[str, type[Engine]] = {"compiled": Compiled, "torch": OnTorch}
 
 
-@dataclass(frozen=True, kw_only=True)
-class WindowData:
-    """What a training on windows learns from."""
-
-    text: Any  # a Corpus, walks or Cells
-    inputs: Vocabulary | None = None  # what has an input row; None: the words of the text
-    rows: NgramRows | None = None  # the input rows that make up each word; None: one row for each word
-    shared: str = "n-gram buckets"  # what the rows are called that several words have
-    beside: Sequence[
-        Ids
-    ] = ()  # for each shard a number for each sentence, which feeders find in `Text.beside`
-
-
-def window_task(
-    model: Any, wiring: Wiring, window: Window | None = None, engine: type[Engine[WindowTask]] | None = None
-) -> WindowTask:
-    """Return the settings that engines need; by default the window and the engine are those of the model."""
-    return WindowTask(
-        name=model.name,
-        layer=model.layer,
-        wiring=wiring,
-        window=window or Window(model.window, model.shrink),
-        sample=model.sample,
-        dim=model.dim,
-        seed=model.seed,
-        threads=model.threads,
-        device=model.device,
-        batch=model.batch,
-        engine=engine or ENGINES[model.engine],
-    )
+def engine_of(model: Any, wiring: Wiring) -> type[Engine]:
+    """Return the engine that trains a model."""
+    found: type[Engine] = wiring.engine or ENGINES[model.engine]
+    return found
 
 
 def check_windows(model: Any) -> None:
     """Raise a `ConfigError` if the engine of a model cannot train it."""
     if not isinstance(model.device, str) or not model.device:
         raise ConfigError(f"device={model.device!r}: must be the name of a device, such as cpu or cuda:0")
-    task = model.task()
-    task.engine.check(task)
+    wiring = model.wiring()
+    engine_of(model, wiring).check(model, wiring)
 
 
 def warm_up_windows(self: Any) -> None:
     """Compile the training kernel of these settings, or load it from disk."""
-    task = self.task()
-    task.engine.warm_up(task)
+    wiring = self.wiring()
+    engine_of(self, wiring).warm_up(self, wiring)
 
 
 def check_vectors(saved: SavedModel, dim: int) -> None:
@@ -97,11 +69,11 @@ def check_vectors(saved: SavedModel, dim: int) -> None:
     check_dim(saved, dim)
 
 
-def check_machine(task: WindowTask) -> None:
+def check_machine(model: Any) -> None:
     """Check settings, files and machine before a long text is read."""
-    task.layer.check_files()
-    task.engine.check(task)
-    task.engine.check_machine(task)
+    model.layer.check_files()
+    check_windows(model)
+    engine_of(model, model.wiring()).check_machine(model)
 
 
 def check_start(model: Any, begins: Begins, *, bags: bool = False) -> None:
@@ -148,65 +120,72 @@ def old_keys(begins: Begins) -> Any:
 
 def window_training(
     model: Any,
-    task: WindowTask,
-    data: WindowData,
+    wiring: Wiring,
+    data: EngineData,
+    begins: Begins,
+    tells: Tells,
+    **how: Any,
+) -> InEpochs[Any]:
+    """Return a training on windows; for `how` see `engine_training`."""
+    point = _starting_point(begins, data, model.layer)
+    frozen = frozen_words(begins.frozen, data.inputs, point)
+    if begins.learned is not None:
+        frozen = begins.learned.frozen
+    counted = "corpus_words" if model.unit == "words" else model.unit
+    how["details"] = {"output": model.layer.spec(), "vocabulary": len(data.targets), counted: data.text.words}
+    engine = engine_of(model, wiring)(model, wiring, replace(data, frozen=frozen))
+    return engine_training(engine, point, begins, tells, **how)
+
+
+def engine_training(
+    engine: Engine,
+    point: StartingPoint | None,
     begins: Begins,
     tells: Tells,
     *,
-    lr: float,
     usual_lr: float,
     epochs: int = 0,
+    details: Mapping[str, Any],
+    keep_every: int = 1,
     chosen: Mapping[str, Any] | None = None,
     whole: Callable[[LearnedWords], W] = lambda learned: learned,  # type: ignore[assignment, return-value]
     measure: Callable[[W], tuple[float, str]] | None = None,
+    fixed: Collection[str] = (),
+    finish: Callable[[W], W] = lambda learned: learned,
 ) -> InEpochs[W]:
-    """Return a training on windows.
+    """Return a training by an engine, which begins with the rows of `point`.
 
+    epochs    0: those of the settings
+    details   go into the start event
     whole     makes what the model has learned of the words that were learned
     measure   returns the loss of held-out examples and figures in words, for early stopping
+    fixed     names of tensors that the training does not change
+    finish    is called with what is learned, when all epochs are done
     """
-    targets, rows = data.text.vocabulary, data.rows
-    old = begins.learned
-    inputs = data.inputs or targets
-    point = _starting_point(begins, inputs, targets, task, rows)
-    frozen = frozen_words(begins.frozen, inputs, point) if old is None else old.frozen
-    made = task.engine(
-        task,
-        TaskData(
-            data=data.text,
-            in_vocabulary=inputs,
-            out_vocabulary=targets,
-            frozen=frozen,
-            rows=rows,
-            shared=data.shared,
-            beside=data.beside,
-        ),
-    )
-    check_plan(made.memory, len(inputs), model.dim)
-    learned = made.begin(point)
-    validation = None
+    model = engine.model
+    check_plan(engine.memory, len(engine.data.inputs), model.dim)
+    learned, validation = engine.begin(point), None
     if measure is not None:
-        kept = {} if old is None else old.best
-        validation = Validation(lambda: measure(whole(learned)), model.patience, learned.tensors(), kept)
-    counted = "corpus_words" if model.unit == "words" else model.unit
-    details = {"output": task.layer.spec(), "vocabulary": len(targets), counted: data.text.words}
-    how: dict[str, Any] = {"lr": lr, "usual_lr": usual_lr, "epochs": epochs, "validation": validation}
-    run = made.run(plan_of(model, begins, tells, made.memory, **how, **details))
+        kept = {} if begins.learned is None else begins.learned.best
+        state = {name: array for name, array in learned.tensors().items() if name not in fixed}
+        validation = Validation(lambda: measure(whole(learned)), model.patience, state, kept)
+    rates: dict[str, Any] = {"lr": model.lr or usual_lr, "usual_lr": usual_lr}
+    more: dict[str, Any] = {"epochs": epochs, "keep_every": keep_every, "validation": validation, **details}
+    run = engine.run(plan_of(model, begins, tells, engine.memory, **rates, **more))
     return InEpochs(
         run,
         now=lambda: whole(replace(learned, best=run.best)),
-        chosen=chosen or {},
-        finish=lambda _: whole(replace(learned, squares={})),
+        chosen={} if chosen is None else chosen,
+        finish=lambda _: finish(whole(replace(learned, squares={}))),
     )
 
 
-def _starting_point(
-    begins: Begins, inputs: Vocabulary, targets: Vocabulary, task: WindowTask, rows: NgramRows | None
-) -> StartingPoint | None:
+def _starting_point(begins: Begins, data: EngineData, layer: OutputLayer) -> StartingPoint | None:
     old, start = begins.learned or words_of(begins.start), begins.start
+    keys = NO_KEYS if data.rows is None else data.rows.keys
     if old is not None:
-        return from_learned(old, inputs, targets, task.layer, NO_KEYS if rows is None else rows.keys)
+        return from_learned(old, data.inputs, data.targets, layer, keys)
     if start is None:
         return None
-    point = from_vectors(start, inputs)
-    return point if rows is None else point._replace(in_rows=word_rows(rows.keys, point.in_rows))
+    point = from_vectors(start, data.inputs)
+    return point if data.rows is None else point._replace(in_rows=word_rows(keys, point.in_rows))

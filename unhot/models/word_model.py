@@ -14,7 +14,7 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError
 from unhot.kernels.bags import Bags
-from unhot.models.engine import WindowTask
+from unhot.models.engine import EngineData, Wiring, near_words
 from unhot.models.fields import TextFields, WindowFields
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.learned_words import LearnedWords, learned_from
@@ -22,17 +22,14 @@ from unhot.models.model import Model
 from unhot.models.state import InEpochs
 from unhot.models.text_model import encoded, fit_text, tokenizer_name
 from unhot.models.windows import (
-    WindowData,
     check_machine,
     check_start,
     check_vectors,
     check_windows,
     warm_up_windows,
-    window_task,
     window_training,
     words_of,
 )
-from unhot.models.wiring import Wiring
 from unhot.models.word_answers import WordAnswers
 from unhot.outputs import Head, parse_output
 from unhot.types import Floats
@@ -60,10 +57,6 @@ class WordModel(WindowFields, TextFields, Model[LearnedWords, WordAnswers]):
     def wiring(self, bags: Bags | None = None) -> Wiring:
         """Return which words predict which; `bags` are the rows of each word if it has several."""
 
-    def task(self, bags: Bags | None = None) -> WindowTask:
-        """Return the settings that engines need."""
-        return window_task(self, self.wiring(bags))
-
     @property
     def usual_lr(self) -> float:
         """The model's default learning rate."""
@@ -82,7 +75,7 @@ class WordModel(WindowFields, TextFields, Model[LearnedWords, WordAnswers]):
 
     def grown(self, reads: Reads, begins: Begins) -> Reads:
         """Check the machine; let the words of a model to start from stay in the vocabulary."""
-        check_machine(self.task())
+        check_machine(self)
         old = words_of(begins.start)
         if old is None or reads.counts is not None or reads.encoded:
             return reads
@@ -91,15 +84,14 @@ class WordModel(WindowFields, TextFields, Model[LearnedWords, WordAnswers]):
 
     def training(self, data: Corpus, begins: Begins, tells: Tells) -> InEpochs[LearnedWords]:
         """Return a training on the windows of the text."""
-        return self.windows(WindowData(text=data), begins, tells)
+        return self.windows(near_words(data), begins, tells)
 
     def windows(
-        self, data: WindowData, begins: Begins, tells: Tells, **chosen: Any
+        self, data: EngineData, begins: Begins, tells: Tells, **chosen: Any
     ) -> InEpochs[LearnedWords]:
         """Return a training on windows; `chosen`: settings that are not those of the model."""
-        task = self.task(None if data.rows is None else data.rows.bags)
-        how: dict[str, Any] = {"lr": self.first_lr, "usual_lr": self.usual_lr, "chosen": chosen}
-        return window_training(self, task, data, begins, tells, **how)
+        wiring = self.wiring(None if data.rows is None else data.rows.bags)
+        return window_training(self, wiring, data, begins, tells, usual_lr=self.usual_lr, chosen=chosen)
 
     def make_answers(self, learned: LearnedWords) -> WordAnswers:
         """Return what answers questions about the words."""

@@ -4,7 +4,7 @@ Random bits for its position in the whole corpus decide whether a token survives
 Candidates are drawn from the stream of their chunk. So nothing depends on which thread trains a chunk.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from unhot.corpus.corpus import Corpus
 from unhot.graphs.walks import GraphWalks
 from unhot.kernels.chunk import Where
 from unhot.kernels.rng import key_from, stream_key
-from unhot.kernels.windows import NOTHING, Text, keep_threshold
+from unhot.kernels.windows import NOTHING, Kept, Text, Window, keep_threshold, kept_buffer
 from unhot.train.schedule import TextChunk
 from unhot.types import Doubles, Ids
 
@@ -32,6 +32,16 @@ class ChunkedText:
     def __post_init__(self) -> None:
         """Refuse a text that marks unknown words: these have no row."""
         self.corpus.check_windows()
+
+    @property
+    def size(self) -> int:
+        """Return the positions of an epoch."""
+        return self.corpus.ids
+
+    @property
+    def words(self) -> int:
+        """Return the words of an epoch, as progress reports count them."""
+        return self.corpus.words
 
     @property
     def longest(self) -> int:
@@ -73,3 +83,19 @@ class ChunkedText:
     def draw_key(self, epoch: int, chunk: TextChunk) -> np.uint64:
         """Return the key of the stream that the candidates of a chunk are drawn from."""
         return stream_key(self.seed, epoch, 1 + chunk.number)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowExamples(ChunkedText):
+    """The windows of a text as the examples of a training with compiled kernels."""
+
+    window: Window
+    feeder: Callable[[Any, Window], Any]  # makes the feeder of a shard
+
+    def feeders(self) -> list[Any]:
+        """Return a feeder for each shard."""
+        return [self.feeder(text, self.window) for text in self.texts()]
+
+    def buffers(self) -> Kept:
+        """Return buffers for the surviving words of the longest chunk."""
+        return kept_buffer(self.longest, self.window.size, self.most_pieces)

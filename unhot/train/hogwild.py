@@ -23,11 +23,19 @@ from unhot.types import Bytes, Counts, Floats
 
 
 class Examples(Protocol):
-    """The examples of an epoch, in chunks: windows of a text (window_examples.py), lines with labels."""
+    """The examples of an epoch, in chunks: windows of a text (chunked_text.py), lines with labels."""
 
-    chunks: list[TextChunk]
-    size: int  # positions of an epoch
-    words: int  # words of an epoch, as progress reports count them
+    @property
+    def chunks(self) -> list[TextChunk]:
+        """The chunks of an epoch."""
+
+    @property
+    def size(self) -> int:
+        """The positions of an epoch."""
+
+    @property
+    def words(self) -> int:
+        """The words of an epoch, as progress reports count them."""
 
     def feeders(self) -> list[Any]:
         """Return a feeder for each shard (kernels/feeder.py)."""

@@ -5,14 +5,11 @@ is the input. CBOW has an example for each centre; its input is the bag of words
 Examples stay in the order of the text.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from unhot.kernels.window_lists import WindowList
-from unhot.kernels.windows import Window
 from unhot.types import Ids, Starts
 
 
@@ -22,20 +19,6 @@ class ExampleArrays(NamedTuple):
     ids: Ids
     starts: Starts | None
     target: Ids
-
-
-@dataclass(frozen=True)
-class Batches:
-    """How a model turns a text into batches."""
-
-    window: Window
-    examples: Callable[[WindowList], ExampleArrays]
-    mean: bool  # True: the input of a bag is its mean; False: its sum
-    size: int  # examples in a batch
-
-    def fewest_positions(self) -> int:
-        """Return about how many positions of a text make a batch."""
-        return self.size if self.examples is context_bags else -(-self.size // self.window.size)
 
 
 def centre_pairs(windows: WindowList) -> ExampleArrays:

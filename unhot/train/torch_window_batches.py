@@ -4,6 +4,7 @@ The windows are the same as in the compiled engine, and each chunk has its own r
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,7 +12,6 @@ from torch import Tensor
 from unhot.kernels.window_lists import list_windows, window_buffer
 from unhot.train.chunked_text import ChunkedText
 from unhot.train.schedule import TextChunk
-from unhot.train.torch_batches import Batches
 
 # the input rows of all examples; the example of each row, None: each row is an example; the weight of each
 # row in its example, None: 1; the target of each example
@@ -25,14 +25,23 @@ class WindowBatches:
     part, parts = 0, 1
 
     def __init__(
-        self, text: ChunkedText, how: Batches, device: torch.device, enter: Callable[[TextChunk], None]
+        self,
+        text: ChunkedText,
+        wiring: Any,
+        batch: int,
+        device: torch.device,
+        enter: Callable[[TextChunk], None],
     ) -> None:
-        """Take the text; `enter` is called before the first batch of each chunk."""
+        """Take the text, and the `Wiring` that makes examples of it; a batch has so many.
+
+        `enter` is called before the first batch of each chunk.
+        """
         self._text, self._shards = text, text.texts()
-        self._how, self._device = how, device
+        self._wiring, self._batch = wiring, batch
+        self._device = device
         self._enter, self.chunks = enter, text.chunks
-        self.size, self.words = text.corpus.ids, text.corpus.words
-        self._buffer = window_buffer(text.longest, how.window.size, text.most_pieces)
+        self.size, self.words = text.size, text.words
+        self._buffer = window_buffer(text.longest, wiring.window.size, text.most_pieces)
 
     def draw_key(self, epoch: int, chunk: TextChunk) -> int:
         """Return the seed of the random numbers of a chunk."""
@@ -40,18 +49,18 @@ class WindowBatches:
 
     def batches(self, epoch: int, chunk: TextChunk) -> Iterator[tuple[WindowBatch, int]]:
         """Yield the batches of a chunk in the order of the text, and their numbers of examples."""
-        how, device = self._how, self._device
+        wiring, device = self._wiring, self._device
         where = self._text.where(epoch, chunk)
-        windows = list_windows(self._shards[chunk.shard], how.window, where, self._buffer)
-        listed, starts, targets = how.examples(windows)
+        windows = list_windows(self._shards[chunk.shard], wiring.window, where, self._buffer)
+        listed, starts, targets = wiring.examples(windows)
         self._enter(chunk)
         ids, target = (torch.from_numpy(array).to(device).long() for array in (listed, targets))
-        for first in range(0, len(target), how.size):
-            some = target[first : first + how.size]
+        for first in range(0, len(target), self._batch):
+            some = target[first : first + self._batch]
             if starts is None:
-                yield (ids[first : first + how.size], None, None, some), len(some)
+                yield (ids[first : first + self._batch], None, None, some), len(some)
                 continue
-            sizes = torch.from_numpy(starts[first : first + how.size + 1]).to(device).diff()
+            sizes = torch.from_numpy(starts[first : first + self._batch + 1]).to(device).diff()
             bag = torch.repeat_interleave(sizes)
-            share = sizes[bag].float().reciprocal() if how.mean else None
+            share = sizes[bag].float().reciprocal() if wiring.combine == "mean" else None
             yield (ids[starts[first] : starts[first + len(some)]], bag, share, some), len(some)

@@ -8,7 +8,7 @@ a row that occurs once in a batch takes the same step.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,27 +24,31 @@ from unhot.train.torch_device import seeded
 from unhot.types import Bytes, Counts, Floats
 
 
-class TorchStart(NamedTuple):
-    """The values that a training starts from."""
-
-    params: Params  # without padding
-    seen: Counts  # how often each target was seen; empty: nothing counted yet
-    own: Mapping[str, Any]  # head parameters that its rows are computed from; empty: start from the rows
-    seed: int
-
-
 class WindowNet(nn.Module):
     """The learned parameters on their device, and the arrays through which a model sees them."""
 
     @torch.inference_mode(False)
     def __init__(
-        self, layer: OutputLayer, counts: Counts, begun: TorchStart, frozen: Bytes, device: torch.device
+        self,
+        layer: OutputLayer,
+        counts: Counts,
+        params: Params,
+        frozen: Bytes,
+        device: torch.device,
+        *,
+        seed: int,
+        seen: Counts,
+        own: Mapping[str, Any],
     ) -> None:
-        """Set up the head and the input rows; rows with 1 in `frozen` never move."""
+        """Set up the head and the input rows; rows with 1 in `frozen` never move.
+
+        params  to start from, without padding
+        seen    how often each target was seen; empty: nothing counted yet
+        own     head parameters that its rows are computed from; empty: start from the rows
+        """
         super().__init__()
-        # the counts of a saved model are read-only, which makes torch warn
-        params, counts = begun.params, counts.copy()
-        with seeded(device, begun.seed % 2**63):  # the projections of adaptive softmax start at random
+        counts = counts.copy()  # those of a saved model are read-only, which makes torch warn
+        with seeded(device, seed % 2**63):  # the projections of adaptive softmax start at random
             dim = params.in_vectors.shape[1]
             self.head = OutputHead(layer, dim, counts, share="example", device=device, dtype=torch.float32)
         self.head.sparse = not self.head.scores_all_words
@@ -53,15 +57,14 @@ class WindowNet(nn.Module):
             for array in (params.in_vectors, params.in_bias[:, None])
         )
         self._frozen = torch.from_numpy(frozen.astype(bool)).to(device)[:, None]
-        self._start(begun, device)
+        self._start(params, seen, own, device)
         self.own: dict[str, Floats] = {name: _array(one) for name, one in _own_parameters(self.head).items()}
         self.seen: Counts = _array(self.head.seen)
         out_vectors, out_bias, ln_z = self._out_arrays()
         self.params = Params(params.in_vectors, out_vectors, out_bias, params.in_bias, ln_z)
 
-    def _start(self, begun: TorchStart, device: torch.device) -> None:
+    def _start(self, params: Params, seen: Counts, own: Mapping[str, Any], device: torch.device) -> None:
         """Set the head's parameters to the values to start from."""
-        params, own = begun.params, begun.own
         parameters = dict(self.head.named_parameters())
         out, bias, ln_z = (
             torch.from_numpy(array).to(device) for array in (params.out_vectors, params.out_bias, params.ln_z)
@@ -82,9 +85,9 @@ class WindowNet(nn.Module):
                         "of this layer's"
                     )
                 parameters[name].copy_(torch.from_numpy(np.array(array)))
-            if begun.seen.size:
-                check_seen(self.head.layer.spec(), begun.seen.size, self.head.seen.numel())
-                self.head.seen.copy_(torch.from_numpy(np.array(begun.seen)))
+            if seen.size:
+                check_seen(self.head.layer.spec(), seen.size, self.head.seen.numel())
+                self.head.seen.copy_(torch.from_numpy(np.array(seen)))
 
     def begin(self, width: int) -> tuple[Tensor, ...]:
         """Return the state before an epoch: windows carry nothing on."""
