@@ -34,7 +34,6 @@ from unhot.lines.line_sums import LineModel
 from unhot.models.calibrating import temperature_after_training
 from unhot.models.engine import EngineData, Wiring
 from unhot.models.estimator import Estimator
-from unhot.models.fields import EpochFields, TextFields, VectorFields
 from unhot.models.fitting import Begins, Note, Reading, Reads, Tells
 from unhot.models.held_out_rows import Row
 from unhot.models.label_answers import LabelAnswers, LearnedLines
@@ -46,13 +45,13 @@ from unhot.models.labelled_source import (
     fitting_kind,
     label_kind,
 )
-from unhot.models.learned_words import check_dim, learned_from
+from unhot.models.learned_words import learned_from
 from unhot.models.line_bags import line_input
 from unhot.models.line_engine import LabelledLines, LineEngine
 from unhot.models.line_units import list_units, with_line_ends
 from unhot.models.model import Model, model
 from unhot.models.ngram_rows import NO_KEYS, word_rows
-from unhot.models.settings import Range
+from unhot.models.settings import EpochFields, Range, TextFields, VectorFields
 from unhot.models.starting_point import (
     StartingPoint,
     check_frozen,
@@ -329,8 +328,7 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
 
     def restore(self, saved: SavedModel) -> LearnedLines:
         """Return what a saved model had learned."""
-        check_dim(saved, self.dim)
-        words = learned_from(saved, self.layer)
+        words = learned_from(saved, self.layer, self.dim)
         try:
             learned = LearnedLines(
                 **vars(words),

@@ -20,12 +20,11 @@ import numpy as np
 from unhot.errors import DataError, FormatError
 from unhot.items.histories import Histories, newest
 from unhot.logs.log import Log
-from unhot.models.fields import HistoryFields
 from unhot.models.fitting import Tells
 from unhot.models.item_cosine import together
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
-from unhot.models.settings import Range
+from unhot.models.settings import HistoryFields, Range
 from unhot.sizes import readable
 from unhot.train.memory_plan import available_memory
 from unhot.types import Doubles, Floats

@@ -31,25 +31,22 @@ from unhot.kernels.bags import NO_MIXING, Bags
 from unhot.kernels.windows import Window
 from unhot.models.engine import Wiring, near_words
 from unhot.models.fasttext import NOTHING
-from unhot.models.fields import ItemFields, WalkFields
 from unhot.models.fitting import Begins, Tells
 from unhot.models.graph_vectors import check_walks, walks_on
-from unhot.models.item_answers import ItemAnswers
+from unhot.models.item_answers import ItemAnswers, LearnedItems, items_from
 from unhot.models.item_vectors import (
     item_training,
     predict_item,
     prepare_items,
 )
-from unhot.models.learned_items import LearnedItems, items_from
 from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.ngram_rows import NgramRows, keyed_bags, shared_rows
 from unhot.models.recommender_model import RecommenderModel
-from unhot.models.settings import Range
+from unhot.models.settings import ItemFields, Range, WalkFields
 from unhot.models.side_feeders import MeanFeeder, WeightedFeeder
 from unhot.models.state import InEpochs
 from unhot.models.windows import (
-    check_vectors,
     check_windows,
     warm_up_windows,
 )
@@ -187,7 +184,6 @@ class EGES(ItemFields, WalkFields, RecommenderModel):
 
     def restore(self, saved: SavedModel) -> LearnedSides:
         """Return what a saved model had learned; raise a `FormatError` if its rows do not fit its items."""
-        check_vectors(saved, self.dim)
         kinds = {"in_vectors": (np.float32, 2), "side_rows": (np.float32, 2), "side_row_keys": (np.int64, 1)}
         kinds |= {"mixing": (np.float32, 1)} if self.combine == "weighted" else {}
         for name, (kind, axes) in kinds.items():
@@ -197,8 +193,7 @@ class EGES(ItemFields, WalkFields, RecommenderModel):
         moved = {old: saved.tensors[new] for new, old in MOVED.items()}
         saved = saved._replace(tensors={**saved.tensors, **moved})
         known = items_from(saved, self.layer, self.dim, saved.tensors["row_keys"].size)
-        fields = {each.name: getattr(known, each.name) for each in dataclasses.fields(known)}
-        learned = LearnedSides(**fields, combine=self.combine)
+        learned = LearnedSides(**vars(known), combine=self.combine)
         try:
             wanted = learned.bags.rows.size if self.combine == "weighted" else 0
         except (DataError, IndexError, ValueError) as error:

@@ -20,19 +20,16 @@ from unhot.graphs.reading import edges_of, read_graph, without_edges
 from unhot.graphs.walks import GraphWalks, no_walks
 from unhot.kernels.windows import Window
 from unhot.models.engine import Wiring, near_words
-from unhot.models.fields import WalkFields, WindowFields
 from unhot.models.fitting import Begins, Note, Reading, Reads, Tells, are_texts, names_of, nobody, opened
-from unhot.models.learned_items import parts_of
 from unhot.models.learned_words import LearnedWords, learned_from
 from unhot.models.model import Model, model
-from unhot.models.settings import Range
+from unhot.models.settings import Range, WalkFields, WindowFields
 from unhot.models.skipgram import skipgram_wiring
 from unhot.models.state import InEpochs
 from unhot.models.text_model import compile_kernels
 from unhot.models.windows import (
     check_machine,
     check_start,
-    check_vectors,
     check_windows,
     warm_up_windows,
     window_training,
@@ -186,7 +183,7 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
         checksum = fingerprint(data.text)
 
         def whole(words: LearnedWords) -> LearnedNodes:
-            return LearnedNodes(**parts_of(words), checksum=checksum, paths=data.paths)
+            return LearnedNodes(**vars(words), checksum=checksum, paths=data.paths)
 
         windows = near_words(walks_on(self, self.known_part(data.text), tells))
         more: dict[str, Any] = {"chosen": {"lr": self.lr or LR, "output": self.layer.spec()}, "whole": whole}
@@ -198,11 +195,10 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
 
     def restore(self, saved: SavedModel) -> LearnedNodes:
         """Return what a saved model had learned."""
-        check_vectors(saved, self.dim)
-        facts = saved.config.get("graph")
+        learned, facts = learned_from(saved, self.layer, self.dim), saved.config.get("graph")
         if not isinstance(facts, dict) or not (facts.get("paths") is None or are_texts(facts["paths"])):
             raise FormatError("a model without facts about its graph: config.json is damaged")
-        return LearnedNodes(**parts_of(learned_from(saved, self.layer)), checksum=facts.get("checksum"))
+        return LearnedNodes(**vars(learned), checksum=facts.get("checksum"))
 
     def known_part(self, graph: Cells) -> Cells:
         """Return a graph without the edges that the model does not see: the same ones every time."""

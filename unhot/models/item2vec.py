@@ -22,15 +22,13 @@ from unhot.kernels.window_feeder import centre_target, fetch_entering, prepare_w
 from unhot.kernels.windows import AFTER, BEFORE, BOTH, Text, Window, fill_inputs
 from unhot.logs.log import Log
 from unhot.models.engine import EngineData, Wiring, near_words
-from unhot.models.fields import ItemFields
 from unhot.models.fitting import Begins, Tells
-from unhot.models.item_answers import ItemAnswers
+from unhot.models.item_answers import ItemAnswers, LearnedItems
 from unhot.models.item_vectors import item_training, predict_item, prepare_items, restore_items
-from unhot.models.learned_items import LearnedItems
 from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
-from unhot.models.settings import Range
+from unhot.models.settings import ItemFields, Range
 from unhot.models.skipgram import skipgram_wiring
 from unhot.models.state import InEpochs
 from unhot.models.windows import check_windows, warm_up_windows

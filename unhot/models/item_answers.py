@@ -16,26 +16,66 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unhot.errors import ConfigError, whole
+from unhot.errors import ConfigError, FormatError, whole
 from unhot.index.best import ExcludedRows
 from unhot.index.hnsw import HnswSettings
 from unhot.index.inner import InnerProduct
 from unhot.index.lengths import units
 from unhot.items.histories import Histories, histories_of, newest
+from unhot.items.log_record import LogRecord
 from unhot.items.recommender import Recommendation, Recommender
 from unhot.largest import largest
-from unhot.models.learned_items import LearnedItems
+from unhot.models.learned_words import LearnedWords, learned_from
+from unhot.models.type_vectors import LearnedTypes, types_from
 from unhot.models.word_answers import head_of, mean_of, predicted
-from unhot.outputs import Head
+from unhot.outputs import Head, OutputLayer
 from unhot.types import Counts, Floats
+from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 
 KIN = 3  # items whose mean a new item is
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LearnedItems(LearnedWords):
+    """The vectors of items, and what is known of the log."""
+
+    record: LogRecord
+    epochs_found: int | None = None  # on validation, before the model learned from all but the test
+    types: LearnedTypes | None = None  # the vectors of types of users and items; None: there are none
+
+    def tensors(self, *, complete: bool = True) -> dict[str, Any]:
+        """Return the tensors to save."""
+        types = {} if self.types is None else self.types.tensors()
+        return {**super().tensors(complete=complete), **types, **self.record.tensors()}
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the saved config holds in addition to the settings."""
+        return {**super().facts(), **self.record.saved_facts(), "epochs_found": self.epochs_found}
+
+
+def items_from(saved: SavedModel, layer: OutputLayer, dim: int, rows: int | None = None) -> LearnedItems:
+    """Read a saved model; raise a `FormatError` if it is damaged.
+
+    rows   how many input rows it must have; None: one for each input
+    """
+    words = learned_from(saved, layer, dim)
+    catalogue, found = words.out_vocabulary, saved.config.get("epochs_found")
+    record = LogRecord.of_saved(saved.config, saved.tensors, len(catalogue))
+    if not isinstance(found, (int, type(None))) or (found is not None and found < 1):
+        raise FormatError(f"epochs_found={found!r:.80}: must be a whole number; config.json is damaged")
+    inputs, shapes = words.in_vocabulary, (words.params.in_vectors.shape, words.params.out_vectors.shape)
+    wanted = (len(inputs) if rows is None else rows, dim), (layer.rows(catalogue.counts), dim)
+    if inputs.words[: len(catalogue)] != catalogue.words or shapes != wanted:
+        name = saved.config.get("model")
+        raise FormatError(f"a model whose vectors are not those of its items: {name} is damaged")
+    return LearnedItems(**vars(words), record=record, epochs_found=found, types=types_from(saved.tensors))
 
 
 class ItemAnswers(Recommender):

@@ -21,11 +21,10 @@ from unhot.items.histories import Histories, newest
 from unhot.items.item_rows import ItemRows, rows_of_cells
 from unhot.logs.log import Log
 from unhot.logs.merging import merged_lines
-from unhot.models.fields import HistoryFields
 from unhot.models.fitting import Tells
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
-from unhot.models.settings import Range
+from unhot.models.settings import HistoryFields, Range
 from unhot.sizes import free_space, readable
 from unhot.types import Doubles, Floats
 

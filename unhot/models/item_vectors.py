@@ -17,8 +17,7 @@ from unhot.items.ranking import mean_ndcg
 from unhot.logs.log import Log
 from unhot.models.engine import EngineData, Wiring
 from unhot.models.fitting import Begins, Reads, Tells
-from unhot.models.item_answers import ItemAnswers
-from unhot.models.learned_items import LearnedItems, items_from, parts_of
+from unhot.models.item_answers import ItemAnswers, LearnedItems, items_from
 from unhot.models.learned_words import LearnedWords
 from unhot.models.log_data import LogData, log_data
 from unhot.models.state import InEpochs
@@ -27,7 +26,6 @@ from unhot.models.type_vectors import LearnedTypes
 from unhot.models.windows import (
     check_machine,
     check_start,
-    check_vectors,
     window_training,
 )
 from unhot.vectors.formats.directory import SavedModel
@@ -77,7 +75,7 @@ def item_training(
 
     def whole(words: LearnedWords) -> LearnedItems:
         known: dict[str, Any] = {"record": data.record, "epochs_found": data.epochs_found, "types": types}
-        return kind(**parts_of(words), **known)
+        return kind(**vars(words), **known)
 
     def measure(learned: LearnedItems) -> tuple[float, str]:
         assert data.watched is not None
@@ -109,7 +107,6 @@ def answers_of_items(self: Any, learned: LearnedItems) -> ItemAnswers:
 
 def restore_items(self: Any, saved: SavedModel) -> LearnedItems:
     """Return what a saved model had learned."""
-    check_vectors(saved, self.dim)
     return items_from(saved, self.layer, self.dim)
 
 

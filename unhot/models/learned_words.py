@@ -15,6 +15,7 @@ from unhot.types import Bytes, Counts, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
+NEEDED = ("in_vectors", "out_vectors")
 OWN = "head."  # prefix of the names of tensors that only a torch head has
 NO_WEIGHTS: Floats = np.zeros(0, np.float32)
 NO_FROZEN: Bytes = np.zeros(0, np.uint8)
@@ -67,16 +68,16 @@ class LearnedWords:
         return {"out_rows_are_words": self.layer.rows_are_words}
 
 
-def check_dim(saved: SavedModel, dim: int) -> None:
-    """Raise a `FormatError` unless a saved model has input vectors of its dim."""
-    vectors = saved.tensors.get("in_vectors")
-    if vectors is None or vectors.shape[1] != dim:
-        name = saved.config.get("model")
+def learned_from(saved: SavedModel, layer: OutputLayer, dim: int) -> LearnedWords:
+    """Read the tensors of a saved model.
+
+    Raise a `FormatError` unless it has input and output vectors of its dim, and exactly its layer's biases.
+    """
+    name = saved.config.get("model")
+    if missing := [each for each in NEEDED if each not in saved.tensors]:
+        raise FormatError(f"a {name} model has no {' and no '.join(missing)}: read it with Vectors.load")
+    if saved.tensors["in_vectors"].shape[1] != dim:
         raise FormatError(f"a {name} model has no vectors of its dim: read it with Vectors.load")
-
-
-def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
-    """Read the tensors of a saved model; raise a `FormatError` unless it has exactly its layer's biases."""
     _check_types(saved)
     params = Params(*(saved.tensors.get(name, np.zeros(0, np.float32)) for name in Params._fields))
     learns, inputs = layer.biases(), len(params.in_vectors)

@@ -17,9 +17,8 @@ from unhot.logs.encoding import read_log
 from unhot.logs.log import Log, make_log
 from unhot.logs.log_reading import MARKS
 from unhot.logs.splitting import Cases, Split, check_order, split_log
-from unhot.models.fields import LogFields, MarkFields
 from unhot.models.fitting import Reads, Tells, names_of, nobody
-from unhot.models.settings import check_settings
+from unhot.models.settings import LogFields, MarkFields, check_settings
 from unhot.train.checkpoint import fingerprint
 
 READING = ("user", "item", "time", "weight", "session", "format", "min_rating", "strict", *MARKS)

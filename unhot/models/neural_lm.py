@@ -21,11 +21,10 @@ from unhot.errors import ConfigError, DataError, FormatError, extra
 from unhot.lm.language_model import LanguageModel, check_tokenizer
 from unhot.lm.scorer import with_ends
 from unhot.lm.symbols import SKIPPED, STREAM_END, STREAM_SYMBOLS, model_words
-from unhot.models.fields import SMALLEST_LR, EpochFields, TextFields
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.model import Model, model
 from unhot.models.planning import plan_of
-from unhot.models.settings import Range
+from unhot.models.settings import SMALLEST_LR, EpochFields, Range, TextFields
 from unhot.models.state import InEpochs
 from unhot.models.text_model import encoded, fit_text, tokenizer_name
 from unhot.outputs import parse_output

@@ -15,11 +15,10 @@ from unhot.items.item_rows import ItemRows
 from unhot.items.session_neighbours import SessionSets, session_sets
 from unhot.logs.log import Log
 from unhot.logs.merging import first_places
-from unhot.models.fields import HistoryFields
 from unhot.models.fitting import Tells
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
-from unhot.models.settings import Range
+from unhot.models.settings import HistoryFields, Range
 from unhot.types import Floats
 
 

@@ -27,16 +27,14 @@ from unhot.largest import largest
 from unhot.logs.gathering import BOOKED, REJECTED
 from unhot.logs.log import Log
 from unhot.models.engine import Wiring, near_words
-from unhot.models.fields import ItemFields, MarkFields
 from unhot.models.fitting import Begins, Tells, nobody
-from unhot.models.item_answers import ItemAnswers
+from unhot.models.item_answers import ItemAnswers, LearnedItems
 from unhot.models.item_vectors import item_training, predict_item, prepare_items, restore_items
-from unhot.models.learned_items import LearnedItems
 from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
 from unhot.models.session_feeders import BookedFeeder, SessionFeeder, Sessions
-from unhot.models.settings import Range
+from unhot.models.settings import ItemFields, MarkFields, Range
 from unhot.models.state import InEpochs
 from unhot.models.type_vectors import USER, LearnedTypes, TypeLog, item_values, type_log
 from unhot.models.windows import (

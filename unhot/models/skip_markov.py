@@ -16,12 +16,11 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.items.item_rows import ItemRows, rows_of_cells
 from unhot.logs.log import Log
-from unhot.models.fields import HistoryFields
 from unhot.models.fitting import Tells
 from unhot.models.item_cosine import rows_from, score_rows
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
-from unhot.models.settings import Range
+from unhot.models.settings import HistoryFields, Range
 from unhot.types import Doubles
 
 

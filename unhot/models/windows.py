@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from unhot.errors import ConfigError, FormatError
+from unhot.errors import ConfigError
 from unhot.models.compiled_engine import Compiled
 from unhot.models.engine import Engine, EngineData, Wiring
 from unhot.models.fitting import Begins, Tells
-from unhot.models.learned_words import LearnedWords, check_dim
+from unhot.models.learned_words import LearnedWords
 from unhot.models.model import Model
 from unhot.models.ngram_rows import NO_KEYS, word_rows
 from unhot.models.planning import plan_of
@@ -33,11 +33,9 @@ from unhot.models.torch_engine import OnTorch
 from unhot.outputs import OutputLayer
 from unhot.train.memory_plan import check_plan
 from unhot.train.validation import Validation
-from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 
 W = TypeVar("W", bound=LearnedWords)
-NEEDED = ("in_vectors", "out_vectors")
 ENGINES: dict[str, type[Engine]] = {"compiled": Compiled, "torch": OnTorch}
 
 
@@ -59,14 +57,6 @@ def warm_up_windows(self: Any) -> None:
     """Compile the training kernel of these settings, or load it from disk."""
     wiring = self.wiring()
     engine_of(self, wiring).warm_up(self, wiring)
-
-
-def check_vectors(saved: SavedModel, dim: int) -> None:
-    """Raise a `FormatError` unless a saved model has input and output vectors of its dim."""
-    name = saved.config.get("model")
-    if missing := [each for each in NEEDED if each not in saved.tensors]:
-        raise FormatError(f"a {name} model has no {' and no '.join(missing)}: read it with Vectors.load")
-    check_dim(saved, dim)
 
 
 def check_machine(model: Any) -> None:

@@ -15,16 +15,15 @@ from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError
 from unhot.kernels.bags import Bags
 from unhot.models.engine import EngineData, Wiring, near_words
-from unhot.models.fields import TextFields, WindowFields
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.learned_words import LearnedWords, learned_from
 from unhot.models.model import Model
+from unhot.models.settings import TextFields, WindowFields
 from unhot.models.state import InEpochs
 from unhot.models.text_model import encoded, fit_text, tokenizer_name
 from unhot.models.windows import (
     check_machine,
     check_start,
-    check_vectors,
     check_windows,
     warm_up_windows,
     window_training,
@@ -99,8 +98,7 @@ class WordModel(WindowFields, TextFields, Model[LearnedWords, WordAnswers]):
 
     def restore(self, saved: SavedModel) -> LearnedWords:
         """Return what a saved model had learned."""
-        check_vectors(saved, self.dim)
-        return learned_from(saved, self.layer)
+        return learned_from(saved, self.layer, self.dim)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings as plain data."""

@@ -74,8 +74,7 @@ class Unsupervised(NamedTuple):
     def settings(self) -> dict[str, Any]:
         """Return the settings for `unhot.models.fasttext.FastText`."""
         # imported here, so that queries to a model do not load the training code
-        from unhot.models.fields import SMALLEST_LR
-        from unhot.models.settings import WHOLE, limits_of
+        from unhot.models.settings import SMALLEST_LR, WHOLE, limits_of
         from unhot.models.word_model import WordModel
         from unhot.vocab.subwords import MOST_BUCKETS
 

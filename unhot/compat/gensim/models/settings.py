@@ -14,8 +14,7 @@ from typing import Any
 
 from unhot.errors import ConfigError, at_least, whole
 from unhot.models.cbow import CBOW
-from unhot.models.fields import SMALLEST_LR
-from unhot.models.settings import WHOLE, limits_of
+from unhot.models.settings import SMALLEST_LR, WHOLE, limits_of
 from unhot.models.skipgram import SkipGram
 from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer
