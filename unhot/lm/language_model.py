@@ -1,15 +1,20 @@
-"""What every language model can be asked, whatever it was made from."""
+"""What every language model can be asked, whatever it was made from: scores, next words, drawn sentences."""
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from unhot.corpus.reading.tokenizers import NAMES, Tokenizer
-from unhot.errors import ConfigError
-from unhot.lm import sampling
-from unhot.lm.sampling import WordProbability
+from unhot.errors import ConfigError, at_least, whole
+from unhot.largest import largest
 from unhot.lm.scorer import Perplexity, Scorer, TokenScore
-from unhot.probability import bits, entropy
+from unhot.lm.symbols import UNKNOWN
+from unhot.probability import bits, entropy, gumbel_max
 from unhot.types import Doubles
+
+LN10 = math.log(10)
 
 
 def check_tokenizer(tokenizer: Tokenizer) -> None:
@@ -19,6 +24,13 @@ def check_tokenizer(tokenizer: Tokenizer) -> None:
             f"this model was trained with the function {tokenizer} as its tokenizer, and a saved "
             "model has only its name: set model.tokenizer to that function first"
         )
+
+
+class WordProbability(NamedTuple):
+    """A word that may come next."""
+
+    word: str
+    probability: float
 
 
 class LanguageModel:
@@ -62,7 +74,10 @@ class LanguageModel:
 
     def state(self, context: str = "", bos: bool = True) -> Any:
         """Return the state after some words, to go on from with `advance`."""
-        return sampling.after(self.scorer, context, bos)
+        state = self.scorer.begin(bos)
+        for word in self.scorer.ids(self.scorer.tokens(context)).tolist():
+            state = self.scorer.advance(state, word)[2]
+        return state
 
     def advance(self, state: Any, word: str) -> tuple[TokenScore, Any]:
         """Return the score of a word after a state, and the state after the word."""
@@ -72,7 +87,15 @@ class LanguageModel:
 
     def next_words(self, context: str = "", k: int = 10, bos: bool = True) -> list[WordProbability]:
         """Return the k most likely words after a context, with their probabilities."""
-        return sampling.next_words(self.scorer, context, k, bos)
+        whole("k", k, 1)
+        log10 = self.scorer.log10_all(self.state(context, bos))
+        best = largest(log10, k)
+        with np.errstate(over="ignore"):  # a damaged file may have weights of any size
+            p = 10.0 ** log10[best]
+        return [
+            WordProbability(self.scorer.words[i], each)
+            for i, each in zip(best.tolist(), p.tolist(), strict=True)
+        ]
 
     def entropy(self, context: str = "", bos: bool = True) -> float:
         """Return the entropy of the next word after a context, in bits.
@@ -82,9 +105,56 @@ class LanguageModel:
         p = 10.0 ** self.scorer.log10_all(self.state(context, bos))
         return float(bits(entropy(p / p.sum())))
 
-    def generate(self, context: str = "", **how: Any) -> str:
-        """Return a sentence drawn from the model; see `sampling.generate` for the other arguments."""
-        return sampling.generate(self.scorer, context, **how)
+    def generate(
+        self,
+        context: str = "",
+        *,
+        words: int = 100,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+    ) -> str:
+        """Draw words until a line ends, at most `words`; return them behind the context.
+
+        temperature  above 1: more surprising, below 1: less, 0: always the most likely word
+        top_k        draw from that many words, the most likely ones
+        top_p        draw from the fewest words that have this probability together
+        seed         the same seed draws the same words
+
+        Unknown words are never drawn.
+        """
+        whole("words", words, 1)
+        at_least("temperature", temperature, 0)
+        if top_k is not None:
+            whole("top_k", top_k, 1)
+        if top_p is not None and not 0 < at_least("top_p", top_p, 0) <= 1:
+            raise ConfigError(f"top_p={top_p}: must be above 0 and at most 1")
+        rng = np.random.default_rng(seed)
+        state, drawn = self.state(context), self.scorer.tokens(context)
+        for _ in range(words):
+            scores = LN10 * self.scorer.log10_all(state)
+            scores[UNKNOWN] = -np.inf
+            if not np.isfinite(scores.max()):
+                break
+            word = int(gumbel_max(restricted(scores, top_k, top_p), rng, temperature))
+            if word == self.scorer.end:
+                break
+            drawn.append(self.scorer.words[word])
+            state = self.scorer.advance(state, word)[2]
+        return " ".join(drawn)
+
+
+def restricted(scores: Doubles, top_k: int | None, top_p: float | None) -> Doubles:
+    """Return scores with -inf for all but the `top_k` best, or the fewest best of probability `top_p`."""
+    order = largest(scores, top_k if top_p is None else None)
+    keep = scores.size if top_k is None else top_k
+    if top_p is not None:
+        p = np.exp(scores[order] - scores.max())
+        keep = min(keep, int(np.searchsorted(np.cumsum(p / p.sum()), top_p)) + 1)
+    out = np.full_like(scores, -np.inf)
+    out[order[:keep]] = scores[order[:keep]]
+    return out
 
 
 class AskedModel(LanguageModel):

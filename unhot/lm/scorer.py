@@ -15,14 +15,14 @@ import numpy as np
 from unhot.corpus.reading.cuts import LINES
 from unhot.corpus.reading.files import FileReader
 from unhot.corpus.reading.lexicon import add_words, spelt
-from unhot.corpus.reading.scanner import WORDS, new_table
+from unhot.corpus.reading.scanner import WORDS, find_from, first_slot, new_table
 from unhot.corpus.reading.sources import paths_of
-from unhot.corpus.reading.token_cuts import token_room
+from unhot.corpus.reading.token_cuts import AHEAD, LINE_FEED, find_tokens, token_room
 from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normalised, normaliser
 from unhot.errors import DataError, FormatError
+from unhot.kernels.jit import kernel
 from unhot.lines.line_rows import tokenize
 from unhot.lines.predictor import TextBlock, block_of, text_blocks
-from unhot.lm.line_cuts import cut_lines
 from unhot.lm.symbols import UNKNOWN
 from unhot.tables.text_lines import line_blocks
 from unhot.threads import in_order
@@ -305,3 +305,26 @@ class Scorer(ABC):
         if not isinstance(sentence, str):
             return " ".join(sentence)
         return " ".join(self.tokenizer(sentence)) if callable(self.tokenizer) else sentence
+
+
+@kernel
+def cut_lines(
+    text: Any, size: Any, rows: Any, words: Any, token: Any, keys: Any, ids: Any, starts: Any
+) -> Any:
+    """Write the ids of the words of lines, and where each line begins; return the number of lines."""
+    line = np.int64(0)
+    n = np.int64(0)
+    start = -1
+    starts[0] = 0
+    for base in range(0, size, AHEAD):
+        tokens, start = find_tokens(text, base, size, rows, start, words, token, keys)
+        for i in range(tokens):
+            at, length = token[i, 0], token[i, 1]
+            if length == LINE_FEED:
+                line += 1
+                starts[line] = n
+            else:
+                found, _ = find_from(words, text, at, length, keys[i], first_slot(words, keys[i]))
+                ids[n] = max(found, UNKNOWN)
+                n += 1
+    return line

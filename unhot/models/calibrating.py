@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.models.estimator import Estimator
 from unhot.models.held_out_rows import FEWEST
-from unhot.models.label_answers import LabelAnswers
+from unhot.models.label_answers import Estimator, LabelAnswers
 from unhot.probability import softmax
 from unhot.probability.calibration import (
     COOLEST,

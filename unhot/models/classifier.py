@@ -33,16 +33,15 @@ from unhot.errors import ConfigError, DataError, FormatError, at_least
 from unhot.lines.line_sums import LineModel
 from unhot.models.calibrating import temperature_after_training
 from unhot.models.engine import EngineData, Wiring
-from unhot.models.estimator import Estimator
 from unhot.models.fitting import Begins, Note, Reading, Reads, Tells
 from unhot.models.held_out_rows import Row
-from unhot.models.label_answers import LabelAnswers, LearnedLines
-from unhot.models.label_weights import given_weights, label_weights
+from unhot.models.label_answers import Estimator, LabelAnswers, LearnedLines
 from unhot.models.labelled_source import (
     LabelledSource,
     all_labels,
     checked_validation,
     fitting_kind,
+    label_id,
     label_kind,
 )
 from unhot.models.learned_words import learned_from
@@ -67,7 +66,7 @@ from unhot.tables.labelled import labelled_rows
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.params import FirstRows
 from unhot.train.progress import Callback
-from unhot.types import Bytes, Counts
+from unhot.types import Bytes, Counts, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 from unhot.vectors.subword_rows import SubwordRows
@@ -378,3 +377,31 @@ def measured(answers: LabelAnswers, lines: list[Row]) -> tuple[float, str]:
     right = [answers.labels[label] in names for label, (_, names) in zip(best, lines, strict=True)]
     loss = float(np.mean(losses))
     return loss, f"loss {loss:.4f}, accuracy {np.mean(right):.2%}"
+
+
+def given_weights(given: Any) -> dict[str, float] | None:
+    """Return the weights of labels that were given by name; None: none, or balanced."""
+    if given in ("none", "balanced", None):
+        return None
+    pairs = given
+    if isinstance(given, str):
+        pairs = dict(pair.rpartition("=")[::2] for pair in given.split(","))
+    try:
+        return {str(label): at_least("class_weights", float(weight), 0) for label, weight in pairs.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise ConfigError(
+            f"class_weights={given!r:.80}: must be none, balanced, or weights by label: a dict, in the shell "
+            "LABEL=WEIGHT,LABEL=WEIGHT"
+        ) from None
+
+
+def label_weights(given: Any, labels: Vocabulary) -> Floats:
+    """Return the weight of each label: 1, or so that all labels count alike, or as given."""
+    weights = np.ones(len(labels), np.float32)
+    named = given_weights(given)
+    if named is not None:
+        for label, weight in named.items():
+            weights[label_id(labels, label)] = weight
+    elif given == "balanced":
+        weights[:] = labels.counts.sum() / (len(labels) * np.maximum(labels.counts, 1))
+    return weights
