@@ -5,8 +5,7 @@ import pytest
 
 from unhot.errors import ConfigError, DataError
 from unhot.items import ranking
-from unhot.items.kept_log import KeptLog
-from unhot.items.log_record import LogRecord
+from unhot.items.kept_log import KeptLog, LogRecord
 from unhot.items.ranking import case_ranks, mean_ndcg, ndcg
 from unhot.items.recommender import Recommendation, Recommender
 from unhot.logs.encoding import read_log

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from unhot.train import epoch_run
-from unhot.train.epoch_run import EpochRun, Plan
+from unhot.train.epoch_run import EpochRun, Plan, Validation
 from unhot.train.history import History
 from unhot.train.schedule import even_chunks
-from unhot.train.validation import Validation
 
 CHUNKS = 4
 

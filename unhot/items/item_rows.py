@@ -12,6 +12,7 @@ from unhot.items.histories import WeightedItems
 from unhot.kernels.jit import kernel
 from unhot.largest import largest
 from unhot.types import Doubles, Floats, Ids, Starts
+from unhot.vectors.formats.directory import typed_arrays
 
 
 class ItemRows(NamedTuple):
@@ -34,14 +35,9 @@ class ItemRows(NamedTuple):
     @classmethod
     def of_tensors(cls, tensors: Any, rows: int, columns: int | None = None) -> ItemRows:
         """Check the arrays of a saved model: kernels do not check them again."""
-        wanted = {"starts": np.int64, "columns": np.int32, "values": np.float32}
-        found = [tensors.get(name) for name in wanted]
-        kinds = zip(found, wanted.values(), strict=True)
-        if any(array is None or array.ndim != 1 or array.dtype != kind for array, kind in kinds):
-            raise FormatError(
-                "the rows of a recommender: an array is missing or has another type; it is damaged"
-            )
-        starts, ids, values = found
+        kinds = {"starts": (np.int64, 1), "columns": (np.int32, 1), "values": (np.float32, 1)}
+        damaged = "the rows of a recommender: an array is missing or has another type; it is damaged"
+        starts, ids, values = typed_arrays(tensors, kinds, damaged)
         sizes = starts.size == rows + 1 and starts[0] == 0 and starts[-1] == ids.size == values.size
         if (
             not sizes

@@ -19,6 +19,7 @@ import numpy as np
 
 from unhot.errors import FormatError
 from unhot.logs.splitting import Cases, Split
+from unhot.vectors.formats.directory import typed_arrays
 from unhot.vocab.vocabulary import joined_words, split_words
 
 PARTS = ("validation", "test")
@@ -57,12 +58,12 @@ def saved_cases(tensors: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: array for name, array in tensors.items() if name.startswith("cases.")}
     if not found:
         return {}
-    names = {f"cases.{name}": kind for name, kind in KINDS.items()}
-    whole = {*names, f"{ITEMS}.text", f"{ITEMS}.starts"} == {*found} and all(
-        found[name].dtype == kind and found[name].ndim == 1 for name, kind in names.items()
-    )
-    if not whole or not _fits([found[name] for name in names], len(_items(found))):
-        raise FormatError("the questions that a recommender keeps of its split are damaged: train it again")
+    damaged = "the questions that a recommender keeps of its split are damaged: train it again"
+    kinds = {f"cases.{name}": (kind, 1) for name, kind in KINDS.items()}
+    arrays = typed_arrays(found, kinds, damaged)
+    whole = {*kinds, f"{ITEMS}.text", f"{ITEMS}.starts"} == {*found}
+    if not whole or not _fits(arrays, len(_items(found))):
+        raise FormatError(damaged)
     return found
 
 

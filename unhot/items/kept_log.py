@@ -1,4 +1,7 @@
-"""What a saved recommender keeps of its log: names and side values of its items, and, if asked, all of it."""
+"""What a recommender knows of the log that it learned from: what it keeps of it, its questions, facts.
+
+It keeps the names and side values of its items and, if asked, the whole log.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import FormatError
+from unhot.items.kept_cases import saved_cases
 from unhot.items.side_values import NO_SIDES, SideValues
 from unhot.logs.log import Log, Sequences
 from unhot.types import Floats
@@ -90,3 +94,32 @@ def keep_of(log: Log, names: Sequence[str], sides: SideValues = NO_SIDES, *, use
     ids, starts = np.array(log.ids_of_lines), np.array(log.starts)
     words, times = (log.items.words, log.user_of, log.users.words), np.array(log.times)
     return KeptLog(names, Sequences(ids, starts, *words, times, NONE, {}, {}), sides)
+
+
+class LogRecord(NamedTuple):
+    """What is known of the log of a recommender."""
+
+    kept: KeptLog
+    cases: Mapping[str, Any]  # the questions of the split, as tensors
+    # its checksum, its size, which part was learned from; paths: its files, which are not saved
+    facts: Mapping[str, Any]
+
+    def tensors(self) -> dict[str, Any]:
+        """Return what is saved as tensors."""
+        return {**self.kept.tensors(), **self.cases}
+
+    def saved_facts(self) -> dict[str, Any]:
+        """Return what is saved in the config."""
+        log = {name: value for name, value in self.facts.items() if name != "paths"}
+        return {"log": {**log, "holds_users": self.kept.log is not None}}
+
+    @classmethod
+    def of_saved(cls, config: Mapping[str, Any], tensors: Mapping[str, Any], items: int) -> LogRecord:
+        """Read back what was saved; raise a `FormatError` if it is damaged."""
+        facts = config.get("log")
+        paths = facts.get("paths") if isinstance(facts, dict) else 0
+        texts = isinstance(paths, list) and all(isinstance(path, str) for path in paths)
+        if not isinstance(facts, dict) or not (paths is None or texts):
+            raise FormatError("a recommender without facts about its log: config.json is damaged")
+        known = {name: value for name, value in facts.items() if name != "paths"}
+        return cls(KeptLog.of_tensors(tensors, items), saved_cases(tensors), known)

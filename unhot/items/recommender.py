@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unhot.errors import ConfigError, DataError, whole
 from unhot.index.best import ExcludedRows, best
 from unhot.items.histories import Histories, histories_of
-from unhot.items.log_record import LogRecord
+from unhot.items.kept_log import LogRecord
 from unhot.logs.log import Log
 from unhot.threads import parts_of
 from unhot.types import Counts, Floats

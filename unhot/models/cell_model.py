@@ -19,7 +19,7 @@ from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.model import Model
 from unhot.models.settings import Range, TextFields, VectorFields
 from unhot.models.state import L
-from unhot.models.text_model import check_scratch, encoded, fit_text, tokenizer_name
+from unhot.models.text_model import check_scratch, encoded, fit_text
 from unhot.sizes import bytes_of
 from unhot.types import Floats
 from unhot.vectors.store import Vectors
@@ -80,10 +80,6 @@ class CellModel(TextFields, VectorFields, Model[L, CellAnswers]):
             how = {name: getattr(self, name) for name in (*COUNTED, "seed", "threads", "memory")}
             with count_cells(corpus, how, reads.directory, tells) as cells:
                 yield CellData(cells, {})
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings as plain data."""
-        return super().settings() | {"tokenizer": tokenizer_name(self.tokenizer)}
 
     @property
     def vectors(self) -> Vectors:

@@ -59,7 +59,7 @@ from unhot.models.starting_point import (
     frozen_words,
 )
 from unhot.models.state import InEpochs
-from unhot.models.text_model import LABELS, M, encoded, tokenizer_name
+from unhot.models.text_model import LABELS, M, encoded
 from unhot.models.windows import engine_training
 from unhot.outputs import LAYERS, OutputLayer, parse_output
 from unhot.tables.labelled import labelled_rows
@@ -316,7 +316,7 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
         told: dict[str, Any] = {"output": self.layer.spec(), "lr": self.lr or self.default_lr}
         if not isinstance(self.validation, (float, str, type(None))):
             told["validation"] = None
-        return super().settings() | told | {"tokenizer": tokenizer_name(self.tokenizer)}
+        return super().settings() | told
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from unhot.errors import DataError, FormatError
+from unhot.errors import DataError
 from unhot.items.histories import Histories, newest
 from unhot.logs.log import Log
 from unhot.models.fitting import Tells
@@ -28,6 +28,7 @@ from unhot.models.settings import HistoryFields, Range
 from unhot.sizes import readable
 from unhot.train.memory_plan import available_memory
 from unhot.types import Doubles, Floats
+from unhot.vectors.formats.directory import typed_arrays
 
 SMALL = 512  # the inverse of a smaller matrix is left to NumPy
 TRIAL = 1024  # the size of the matrix whose inverse is timed
@@ -129,10 +130,8 @@ class EASE(HistoryFields, RecommenderModel):
 
     def counted_from(self, tensors: Mapping[str, Any], items: int) -> ItemWeights:
         """Check the matrix of a saved model."""
-        found = tensors.get("weights")
-        if found is None or found.shape != (items, items) or found.dtype != np.float32:
-            raise FormatError("an ease model without its matrix of weights: it is damaged")
-        return ItemWeights(found)
+        damaged = "an ease model without its matrix of weights: it is damaged"
+        return ItemWeights(*typed_arrays(tensors, {"weights": (np.float32, (items, items))}, damaged))
 
     def score(self, counted: ItemWeights, histories: Histories) -> Floats:
         """Return the scores of all items for each history."""

@@ -52,7 +52,7 @@ from unhot.models.windows import (
 )
 from unhot.outputs import OutputLayer, parse_output
 from unhot.types import Counts, Doubles, Floats
-from unhot.vectors.formats.directory import SavedModel
+from unhot.vectors.formats.directory import SavedModel, typed_arrays
 from unhot.vocab.vocabulary import Vocabulary
 
 LR = 0.07  # the default learning rate
@@ -186,10 +186,7 @@ class EGES(ItemFields, WalkFields, RecommenderModel):
         """Return what a saved model had learned; raise a `FormatError` if its rows do not fit its items."""
         kinds = {"in_vectors": (np.float32, 2), "side_rows": (np.float32, 2), "side_row_keys": (np.int64, 1)}
         kinds |= {"mixing": (np.float32, 1)} if self.combine == "weighted" else {}
-        for name, (kind, axes) in kinds.items():
-            tensor = saved.tensors.get(name)
-            if tensor is None or tensor.dtype != kind or tensor.ndim != axes:
-                raise FormatError(f"an eges model: its tensor {name!r} is missing or has another type")
+        typed_arrays(saved.tensors, kinds, "an eges model: a tensor is missing or has another type")
         moved = {old: saved.tensors[new] for new, old in MOVED.items()}
         saved = saved._replace(tensors={**saved.tensors, **moved})
         known = items_from(saved, self.layer, self.dim, saved.tensors["row_keys"].size)

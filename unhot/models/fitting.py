@@ -124,7 +124,6 @@ class Begins:
     start: Any = None  # vectors or a model; `Model.check_begins` says which ones are accepted
     frozen: str | Iterable[str] | None = None  # words whose input vectors must not change
     history: History = field(default_factory=History)  # the losses and the progress so far
-    resumed: bool = False
     learned: Any = None  # what an interrupted training has learned; None: it begins anew
 
 

@@ -26,7 +26,7 @@ from unhot.models.model import Model, model
 from unhot.models.settings import Range, WalkFields, WindowFields
 from unhot.models.skipgram import skipgram_wiring
 from unhot.models.state import InEpochs
-from unhot.models.text_model import compile_kernels
+from unhot.models.text_model import compiling
 from unhot.models.windows import (
     check_machine,
     check_start,
@@ -159,7 +159,7 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
         check_machine(self)
         graph = self.read(reads.source, tells, force=reads.force)
         tells.say(f"a graph of {len(graph.vocabulary):,} nodes and {edges_of(graph)[0].size:,} edges")
-        compile_kernels(self, tells)
+        compiling(self, tells)()
         yield GraphData(graph, names_of(reads.source))
 
     def read(self, source: Any, tells: Tells | None = None, *, force: bool = True) -> Cells:

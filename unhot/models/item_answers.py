@@ -28,7 +28,7 @@ from unhot.index.hnsw import HnswSettings
 from unhot.index.inner import InnerProduct
 from unhot.index.lengths import units
 from unhot.items.histories import Histories, histories_of, newest
-from unhot.items.log_record import LogRecord
+from unhot.items.kept_log import LogRecord
 from unhot.items.recommender import Recommendation, Recommender
 from unhot.largest import largest
 from unhot.models.learned_words import LearnedWords, learned_from

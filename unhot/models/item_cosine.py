@@ -58,48 +58,36 @@ def score_rows(self: Any, counted: ItemRows, histories: Histories) -> Floats:
     return counted.scores(newest(histories, self.last, self.decay))
 
 
-def count_cosines(self: Any, log: Log, tells: Tells) -> ItemRows:
-    """Count the lines that have two items, and weigh them."""
-    with together(log, self.threads, tells) as cells:
-        alone = cells.vocabulary.counts.astype(np.float64)
-        row = np.repeat(np.arange(alone.size), np.diff(cells.starts))
-        cosines = cells.values / (np.sqrt(alone[row] * alone[cells.columns]) + self.shrinkage)
-        return rows_of_cells(cells, cosines, self.neighbours)
-
-
-@dataclasses.dataclass(kw_only=True)
-class CosineFields(HistoryFields):
-    """Neighbours by cosine."""
-
-    # added below the fraction bar: how much rare pairs count less
-    shrinkage: Annotated[float, Range(0)] = 0.0
-    neighbours: Annotated[int, Range(0)] = 0  # keep only so many neighbours of each item; 0: all
-
-
-@model("itemknn", family="recommend")
-@dataclasses.dataclass(kw_only=True)
-class ItemKNN(CosineFields, RecommenderModel):
-    """Recommend neighbours of all items of a history, by cosine."""
-
-    last: Annotated[int, Range(0)] = 0  # ask with so many of the last items of a history; 0: with all
-    decay: Annotated[float, Range(0)] = 1.0  # how much an item counts, relative to the next newer one
-
-    count = count_cosines
-    counted_from = rows_from
-    score = score_rows
-
-
 @model("last-cosine", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class LastCosine(CosineFields, RecommenderModel):
+class LastCosine(HistoryFields, RecommenderModel):
     """Recommend neighbours of the last items of a history, by cosine."""
 
     # added below the fraction bar: how much rare pairs count less
     shrinkage: Annotated[float, Range(0)] = 5.0
+    neighbours: Annotated[int, Range(0)] = 0  # keep only so many neighbours of each item; 0: all
 
-    count = count_cosines
     counted_from = rows_from
     score = score_rows
+
+    def count(self, log: Log, tells: Tells) -> ItemRows:
+        """Count the lines that have two items, and weigh them."""
+        with together(log, self.threads, tells) as cells:
+            alone = cells.vocabulary.counts.astype(np.float64)
+            row = np.repeat(np.arange(alone.size), np.diff(cells.starts))
+            cosines = cells.values / (np.sqrt(alone[row] * alone[cells.columns]) + self.shrinkage)
+            return rows_of_cells(cells, cosines, self.neighbours)
+
+
+@model("itemknn", family="recommend")
+@dataclasses.dataclass(kw_only=True)
+class ItemKNN(LastCosine):
+    """Recommend neighbours of all items of a history, by cosine."""
+
+    last: Annotated[int, Range(0)] = 0  # ask with so many of the last items of a history; 0: with all
+    decay: Annotated[float, Range(0)] = 1.0  # how much an item counts, relative to the next newer one
+    # added below the fraction bar: how much rare pairs count less
+    shrinkage: Annotated[float, Range(0)] = 0.0
 
 
 def together(log: Log, threads: int, tells: Tells) -> Cells:

@@ -21,7 +21,7 @@ from unhot.models.item_answers import ItemAnswers, LearnedItems, items_from
 from unhot.models.learned_words import LearnedWords
 from unhot.models.log_data import LogData, log_data
 from unhot.models.state import InEpochs
-from unhot.models.text_model import check_scratch, compile_kernels
+from unhot.models.text_model import check_scratch, compiling
 from unhot.models.type_vectors import LearnedTypes
 from unhot.models.windows import (
     check_machine,
@@ -39,7 +39,7 @@ def prepare_items(self: Any, reads: Reads, begins: Begins, tells: Tells) -> Iter
     check_start(self, begins) if self.starts else check_scratch(self, begins)
     check_machine(self)
     with log_data(self, reads, tells) as data:
-        compile_kernels(self, tells)
+        compiling(self, tells)()
         if begins.learned is not None:
             yield data._replace(epochs_found=begins.learned.epochs_found)
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -163,7 +163,7 @@ class Estimator(Model[LearnedLines, LabelAnswers]):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name."""
-        return super().settings()
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def set_params(self, **settings: Any) -> Self:
         """Change settings and check all of them; what was learned is dropped."""

@@ -110,12 +110,12 @@ def learned_from(saved: SavedModel, layer: OutputLayer, dim: int) -> LearnedWord
         params=params,
         seen=seen,
         frozen=frozen,
-        own=_named(saved, OWN),
+        own=under(saved.tensors, OWN),
         keys=saved.tensors.get("row_keys", NO_KEYS),
-        squares=_named(saved, SQUARES),
+        squares=under(saved.tensors, SQUARES),
         weights=weights,
         mixing=saved.tensors.get("mixing", NO_MIXING),
-        best=_named(saved, BEST),
+        best=under(saved.tensors, BEST),
     )
 
 
@@ -131,11 +131,9 @@ def _check_types(saved: SavedModel) -> None:
             )
 
 
-def _named(saved: SavedModel, first: str) -> dict[str, Any]:
+def under(tensors: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the tensors whose names begin with a prefix, by the rest of their names."""
-    return {
-        name.removeprefix(first): array for name, array in saved.tensors.items() if name.startswith(first)
-    }
+    return {name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)}
 
 
 def _check(layer: OutputLayer, name: str, found: tuple[int, ...], size: int) -> None:

@@ -18,10 +18,10 @@ from unhot.corpus.indexed_folder import read_only
 from unhot.kernels.bags import Bags
 from unhot.kernels.jit import kernel
 from unhot.models.line_units import Units, no_room
-from unhot.models.ngram_rows import NgramRows
+from unhot.models.ngram_rows import NgramRows, joined_bags
 from unhot.threads import in_order
 from unhot.types import Counts, Floats, Ids, Starts
-from unhot.vocab.subwords import Pieces, Subwords
+from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
 
 BLOCK = 1 << 14  # lines that are written at a time
@@ -84,7 +84,7 @@ def line_input(
     row_of[order] = np.arange(keys.size, dtype=np.int32)
     weights, bucket_rows = row_weights(use[order], total, idf), np.full(subwords.buckets, -1, np.int32)
     bucket_rows[used] = row_of[kept:]
-    bags = _bags(pieces, row_of[:kept], bucket_rows)
+    bags = joined_bags(pieces.starts, bucket_rows[pieces.ids], row_of[:kept])
     return LineInput(NgramRows(keys, bags), weights, _lines(units, weights, bags, bucket_rows, threads))
 
 
@@ -95,17 +95,6 @@ def _by_use(use: Counts) -> Counts:
     """
     top = int(use.max(initial=0))
     return np.sort((top - use << 32) | np.arange(use.size)) & 0xFFFFFFFF
-
-
-def _bags(pieces: Pieces, own: Ids, bucket_rows: Ids) -> Bags:
-    """Return the bag of each word, still without squares: its own row, if any, and those of its n-grams."""
-    words = pieces.starts.size - 1
-    starts = pieces.starts + np.minimum(np.arange(words + 1), own.size)
-    is_own = np.zeros(int(starts[-1]), bool)
-    is_own[starts[: own.size]] = True
-    rows = np.empty(is_own.size, np.int32)
-    rows[is_own], rows[~is_own] = own, bucket_rows[pieces.ids]
-    return Bags(starts, rows, np.zeros(0, np.float32))
 
 
 def _lines(units: Units, weights: Floats, bags: Bags, bucket_rows: Ids, threads: int) -> LineBags:

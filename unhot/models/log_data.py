@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from unhot.errors import ConfigError, DataError
 from unhot.items.kept_cases import keep_cases, kept_part
-from unhot.items.kept_log import keep_of
-from unhot.items.log_record import LogRecord
+from unhot.items.kept_log import LogRecord, keep_of
 from unhot.items.side_values import side_values
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log, make_log

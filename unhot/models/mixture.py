@@ -12,6 +12,7 @@ from unhot.lm.language_model import LanguageModel
 from unhot.lm.mixing import MixtureScorer, learned_weights
 from unhot.lm.scorer import IdLines
 from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.learned_words import under
 from unhot.models.model import MODELS, Model, model
 from unhot.models.state import AtOnce, FitState
 from unhot.train.history import History
@@ -99,8 +100,7 @@ class Mixture(LanguageModel, Model[LearnedMixture, Any]):
         models: list[Model[Any, Any]] = []
         for number, config in enumerate(configs):
             kind = MODELS.get(str(config.get("model"))) if isinstance(config, dict) else None
-            prefix = f"{number}."
-            own = {k.removeprefix(prefix): v for k, v in saved.tensors.items() if k.startswith(prefix)}
+            own = under(saved.tensors, f"{number}.")
             if (
                 kind is None
                 or not issubclass(kind, LanguageModel)

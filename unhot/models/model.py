@@ -224,8 +224,13 @@ class Model(ABC, Generic[L, A]):
         return self
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings as plain data."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        """Return the settings as plain data: a function, such as a tokenizer, as its name."""
+        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        for name, value in found.items():
+            if callable(value):
+                named = value if hasattr(value, "__qualname__") else type(value)
+                found[name] = f"{named.__module__}.{named.__qualname__}"
+        return found
 
     def config(self) -> dict[str, Any]:
         """Return what a saved model is made of again: its name, its settings, and what training chose."""

@@ -22,15 +22,16 @@ from unhot.lm.language_model import LanguageModel, check_tokenizer
 from unhot.lm.scorer import with_ends
 from unhot.lm.symbols import SKIPPED, STREAM_END, STREAM_SYMBOLS, model_words
 from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.learned_words import under
 from unhot.models.model import Model, model
 from unhot.models.planning import plan_of
 from unhot.models.settings import SMALLEST_LR, EpochFields, Range, TextFields
 from unhot.models.state import InEpochs
-from unhot.models.text_model import encoded, fit_text, tokenizer_name
+from unhot.models.text_model import encoded, fit_text
 from unhot.outputs import parse_output
+from unhot.train.epoch_run import Validation
 from unhot.train.memory_plan import check_plan
 from unhot.train.streams import Streams
-from unhot.train.validation import Validation
 from unhot.types import Ids
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
@@ -128,7 +129,7 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
     def settings(self) -> dict[str, Any]:
         """Return the settings as plain data; validation text that is not a file is left out."""
         held_out = self.validation if isinstance(self.validation, str) else None
-        return super().settings() | {"tokenizer": tokenizer_name(self.tokenizer), "validation": held_out}
+        return super().settings() | {"validation": held_out}
 
     def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> contextlib.AbstractContextManager[Any]:
         """Check device, validation text and start; encode the text, with unknown words and empty lines."""
@@ -169,7 +170,7 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
             lr=self.lr or self.usual_lr,
             usual_lr=self.usual_lr,
             minutes=self.minutes,
-            validation=self._held_out(learned, _under(rest, BEST)),
+            validation=self._held_out(learned, under(rest, BEST)),
             vocabulary=len(words),
             tokens=tokens.size - 1,
         )
@@ -235,9 +236,9 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
                 f"tokenizer={self.tokenizer!r:.80}: the file is damaged"
             )
         with shapes_only():  # nothing is allocated before all shapes are right
-            self.new_net(saved.vocabulary).check_state(_under(saved.tensors, NET))
+            self.new_net(saved.vocabulary).check_state(under(saved.tensors, NET))
         net, tensors = self.new_net(saved.vocabulary), as_tensors(saved.tensors)
-        net.set_state(_under(tensors, NET))
+        net.set_state(under(tensors, NET))
         rest = {name: one for name, one in tensors.items() if not name.startswith(NET)}
         return LearnedNet(saved.vocabulary, saved.vocabulary, net, rest)
 
@@ -268,8 +269,3 @@ def _tokens(corpus: Corpus, ids: Ids) -> Ids:
     parts = [np.full(1, STREAM_END, np.int32)]
     parts += [with_ends(ids[shard.ids + 1], shard.starts, STREAM_END) for shard in corpus.shards]
     return np.concatenate(parts)
-
-
-def _under(tensors: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Return the tensors whose names begin with a prefix, without it."""
-    return {name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)}

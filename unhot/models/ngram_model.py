@@ -26,7 +26,7 @@ from unhot.models.fitting import Begins, Reads, Tells, nobody
 from unhot.models.model import Model, model
 from unhot.models.settings import Range, TextFields
 from unhot.models.state import AtOnce, FitState
-from unhot.models.text_model import check_scratch, encoded, fit_text, tokenizer_name
+from unhot.models.text_model import check_scratch, encoded, fit_text
 from unhot.ngrams.arpa import read_arpa, write_arpa
 from unhot.ngrams.asking import Trie
 from unhot.ngrams.counting import (
@@ -104,10 +104,6 @@ class NGramModel(LanguageModel, TextFields, Model[LearnedNgrams, Any]):
             raise ConfigError(
                 "compact with double: compact models have 32-bit numbers; leave one of them out"
             )
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings as plain data."""
-        return super().settings() | {"tokenizer": tokenizer_name(self.tokenizer)}
 
     def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> contextlib.AbstractContextManager[Any]:
         """Encode the text, with the places of unknown words and empty lines."""

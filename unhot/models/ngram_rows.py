@@ -12,7 +12,7 @@ import numpy as np
 
 from unhot.errors import DataError
 from unhot.kernels.bags import Bags
-from unhot.types import Counts, Doubles, Floats, Ids, Starts
+from unhot.types import Counts, Doubles, Ids, Starts
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -51,7 +51,7 @@ def shared_rows(
     keys = np.concatenate([-1 - np.arange(own), used, kept])[order]
     row_of = np.empty(keys.size, np.int32)
     row_of[order] = np.arange(keys.size, dtype=np.int32)
-    return NgramRows(keys, _bags(starts, row_of[own:][places], row_of[:own]))
+    return NgramRows(keys, _squared(joined_bags(starts, row_of[own:][places], row_of[:own])))
 
 
 def bags_of(keys: Counts, vocabulary: Vocabulary, subwords: Subwords) -> Bags:
@@ -71,7 +71,7 @@ def keyed_bags(keys: Counts, starts: Starts, ids: Ids, own: int) -> Bags:
                 f"the key {wanted[keys[rows] != wanted][0]} has no row, but a word of the vocabulary needs it"
             )
         found.append(rows.astype(np.int32))
-    return _bags(starts, *found)
+    return _squared(joined_bags(starts, *found))
 
 
 def _different(ids: Ids, buckets: int) -> tuple[Counts, Ids]:
@@ -88,26 +88,25 @@ def _different(ids: Ids, buckets: int) -> tuple[Counts, Ids]:
     return used, place[ids]
 
 
-def _bags(starts: Starts, rows: Ids, own: Ids) -> Bags:
-    """Make each word's bag: its own row, if words have their own rows, and the rows of its n-grams."""
-    if own.size:
-        starts = starts + np.arange(own.size + 1)
-        first = np.zeros(int(starts[-1]), bool)
-        first[starts[:-1]] = True
-        joined = np.empty(first.size, np.int32)
-        joined[first], joined[~first] = own, rows
-        rows = joined
-    return Bags(starts, rows, _squares(starts, rows))
+def joined_bags(starts: Starts, rows: Ids, own: Ids) -> Bags:
+    """Make each word's bag, without squares: its own row, if it is among the first words, then the others."""
+    starts = starts + np.minimum(np.arange(starts.size), own.size)
+    is_own = np.zeros(int(starts[-1]), bool)
+    is_own[starts[: own.size]] = True
+    joined = np.empty(is_own.size, np.int32)
+    joined[is_own], joined[~is_own] = own, rows
+    return Bags(starts, joined, np.zeros(0, np.float32))
 
 
-def _squares(starts: Starts, rows: Ids) -> Floats:
-    """Return for each word the sum of m^2 over its different rows; m is how often a row is in its bag."""
+def _squared(bags: Bags) -> Bags:
+    """Add for each word the sum of m^2 over its different rows; m is how often a row is in its bag."""
+    starts, rows = bags.starts, bags.rows
     word = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     pairs = np.sort(word * (int(rows.max(initial=0)) + 1) + rows)
     first = np.flatnonzero(np.append(pairs.size > 0, pairs[1:] != pairs[:-1])[: pairs.size])
     times = np.diff(np.append(first, pairs.size)).astype(np.float64)
     owner = pairs[first] // (int(rows.max(initial=0)) + 1)
-    return np.bincount(owner, times**2, starts.size - 1).astype(np.float32)
+    return bags._replace(squares=np.bincount(owner, times**2, starts.size - 1).astype(np.float32))
 
 
 def old_rows(keys: Counts, old_keys: Counts, moved: Ids) -> Ids:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from unhot.models.fitting import Begins, Tells
-from unhot.train.epoch_run import Plan
+from unhot.train.epoch_run import Plan, Validation
 from unhot.train.memory_plan import describe
-from unhot.train.validation import Validation
 
 
 def plan_of(

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from unhot.errors import ConfigError, FormatError
+from unhot.errors import ConfigError
 from unhot.items.histories import Histories
 from unhot.items.ranking import mean_ndcg
 from unhot.items.recommender import Recommender
@@ -24,6 +24,7 @@ from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
 from unhot.models.state import Training
 from unhot.types import Floats
+from unhot.vectors.formats.directory import typed_arrays
 
 DAY = 86_400.0
 DAYS = (1.0, 3.0, 7.0, 14.0, 30.0, 90.0, 365.0)  # tried on validation
@@ -40,10 +41,8 @@ class EventCounts(NamedTuple):
 
 def counts_from(self: Any, tensors: Mapping[str, Any], items: int) -> EventCounts:
     """Check the counts of a saved model."""
-    found = tensors.get("events")
-    if found is None or found.shape != (items,) or found.dtype != np.float32:
-        raise FormatError(f"a {self.name} model without a number for each item: it is damaged")
-    return EventCounts(found)
+    damaged = f"a {self.name} model without a number for each item: it is damaged"
+    return EventCounts(*typed_arrays(tensors, {"events": (np.float32, (items,))}, damaged))
 
 
 def score_all(self: Any, counted: EventCounts, histories: Histories) -> Floats:
@@ -100,7 +99,7 @@ class RecentPopularity(RecommenderModel):
             return super().training(data, begins, tells)
         chosen = self.choose(data, tells)
         training = dataclasses.replace(self, **chosen).training(data, begins, tells)
-        return dataclasses.replace(training, chosen=chosen)  # type: ignore[type-var]
+        return dataclasses.replace(training, chosen=chosen)
 
     def choose(self, data: LogData, tells: Tells) -> dict[str, Any]:
         """Return the days or events that are best on validation; without validation the usual number."""

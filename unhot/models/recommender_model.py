@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from unhot.errors import ConfigError
 from unhot.items.histories import Histories
-from unhot.items.log_record import LogRecord
+from unhot.items.kept_log import LogRecord
 from unhot.items.recommender import Filter, Recommendation, Recommender
 from unhot.logs.log import Log
 from unhot.models.fitting import Begins, Counting, Note, Reading, Reads, Tells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from unhot.models.fitting import Origin
 from unhot.train.epoch_run import EpochRun
@@ -31,7 +31,6 @@ class Learned(Protocol):
 
 
 L = TypeVar("L", bound=Learned)
-Found = TypeVar("Found", bound=Learned, covariant=True)
 
 
 @dataclass
@@ -43,24 +42,6 @@ class FitState(Generic[L]):
     origin: Origin = field(default_factory=Origin)
     chosen: Mapping[str, Any] = field(default_factory=dict)  # settings that the training has chosen itself
     made: dict[str, Any] = field(default_factory=dict)  # what answers questions; it is made once
-
-
-class Training(Protocol[Found]):
-    """A training that is ready to run."""
-
-    @property
-    def learned(self) -> Found | None:
-        """What is learned so far; None before there is anything."""
-
-    @property
-    def chosen(self) -> Mapping[str, Any]:
-        """The settings that the training has chosen itself."""
-
-    def train(self) -> None:
-        """Train, and report progress; Ctrl-C in a training in epochs keeps what is learned so far."""
-
-    def close(self) -> None:
-        """Free what only the training needs."""
 
 
 @dataclass
@@ -109,3 +90,6 @@ class AtOnce(Generic[L]):
 
     def close(self) -> None:
         """Do nothing: nothing is open."""
+
+
+Training: TypeAlias = InEpochs[L] | AtOnce[L]  # a training that is ready to run

@@ -121,7 +121,8 @@ def encoded(model: Any, reads: Reads, tells: Tells, **how: Any) -> Iterator[Corp
     how   arguments of `encode` that are not those of the model's settings
     """
     check_input(reads.source, model.tokenizer)
-    compiled = _compile(model, tells)
+    compiled = compiling(model, tells)
+    warm_up_encoding(model.tokenizer)
     if isinstance(reads.source, Corpus):
         compiled()
         yield reads.source
@@ -140,15 +141,14 @@ def encoded(model: Any, reads: Reads, tells: Tells, **how: Any) -> Iterator[Corp
         yield corpus
 
 
-def _compile(model: Any, tells: Tells) -> Callable[[], None]:
-    """Compile the scanner now and the training kernel in the background.
-
-    Return a function that waits until both are ready.
-    """
-    began = time.perf_counter()
-    announce_compiling(tells)
-    warm_up_encoding(model.tokenizer)
-    ready = began
+def compiling(model: Model[Any, Any], tells: Tells) -> Callable[[], None]:
+    """Compile the kernels of a model in the background; return a function that waits until they are ready."""
+    began = ready = time.perf_counter()
+    if not any(cache_directory().glob("*.nbi")):
+        tells.say(
+            "compiling kernels for this machine: this happens once and takes some seconds "
+            f"(kept in {cache_directory()})"
+        )
 
     def work() -> None:
         nonlocal ready
@@ -163,29 +163,3 @@ def _compile(model: Any, tells: Tells) -> Callable[[], None]:
             tells.say(f"kernels ready after {ready - began:.1f} s")
 
     return finish
-
-
-def announce_compiling(tells: Tells) -> None:
-    """Say that kernels are compiled, if none was compiled on this machine before."""
-    if not any(cache_directory().glob("*.nbi")):
-        tells.say(
-            "compiling kernels for this machine: this happens once and takes some seconds "
-            f"(kept in {cache_directory()})"
-        )
-
-
-def compile_kernels(model: Model[Any, Any], tells: Tells) -> None:
-    """Compile the kernels of a model now, and say so if it takes long."""
-    began = time.perf_counter()
-    announce_compiling(tells)
-    model.warm_up()
-    if (seconds := time.perf_counter() - began) > SLOW:
-        tells.say(f"kernels ready after {seconds:.1f} s")
-
-
-def tokenizer_name(tokenizer: Any) -> Any:
-    """Return a tokenizer as it is saved: a function by its name."""
-    if not callable(tokenizer):
-        return tokenizer
-    named = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
-    return f"{named.__module__}.{named.__qualname__}"

@@ -20,13 +20,20 @@ from unhot.items.side_values import SideValues, side_values
 from unhot.logs.gathering import BOOKED, REJECTED
 from unhot.logs.log import Log, Sequences, make_log
 from unhot.types import Floats
+from unhot.vectors.formats.directory import typed_arrays
 from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import joined_words, split_words
 
 USER, ITEM = "user:", "item:"
 BETWEEN = "/"  # stands between the values of several columns
 UNKNOWN = "-"  # stands for a value that an item does not have
-TENSORS = ("types.vectors", "types.out_vectors", "types.counts", "types.text", "types.starts")
+TENSORS = {
+    "types.vectors": (np.float32, 2),
+    "types.out_vectors": (np.float32, 2),
+    "types.counts": (np.int64, 1),
+    "types.text": (np.uint8, 1),
+    "types.starts": (np.int64, 1),
+}
 
 
 class TypeLog(NamedTuple):
@@ -96,13 +103,10 @@ class LearnedTypes(NamedTuple):
 
 def types_from(tensors: Mapping[str, Any]) -> LearnedTypes | None:
     """Return what `LearnedTypes.tensors` returned; None if there is nothing."""
-    found: list[Any] = [tensors[name] for name in TENSORS if name in tensors]
-    if not found:
+    if not TENSORS.keys() & tensors.keys():
         return None
-    kinds = [np.float32, np.float32, np.int64, np.uint8, np.int64]
-    if [array.dtype for array in found] != kinds or [array.ndim for array in found] != [2, 2, 1, 1, 1]:
-        raise FormatError("the vectors of types of a session model are damaged: train it again")
-    vectors, out, counts, text, starts = found
+    damaged = "the vectors of types of a session model are damaged: train it again"
+    vectors, out, counts, text, starts = typed_arrays(tensors, TENSORS, damaged)
     words = split_words(text, starts)
     sizes = {len(vectors), counts.size, len(words), len(set(words))}
     if vectors.shape != out.shape or len(sizes) > 1:

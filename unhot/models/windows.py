@@ -31,8 +31,8 @@ from unhot.models.starting_point import (
 from unhot.models.state import InEpochs
 from unhot.models.torch_engine import OnTorch
 from unhot.outputs import OutputLayer
+from unhot.train.epoch_run import Validation
 from unhot.train.memory_plan import check_plan
-from unhot.train.validation import Validation
 from unhot.vectors.store import Vectors
 
 W = TypeVar("W", bound=LearnedWords)

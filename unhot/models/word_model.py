@@ -20,7 +20,7 @@ from unhot.models.learned_words import LearnedWords, learned_from
 from unhot.models.model import Model
 from unhot.models.settings import TextFields, WindowFields
 from unhot.models.state import InEpochs
-from unhot.models.text_model import encoded, fit_text, tokenizer_name
+from unhot.models.text_model import encoded, fit_text
 from unhot.models.windows import (
     check_machine,
     check_start,
@@ -102,8 +102,7 @@ class WordModel(WindowFields, TextFields, Model[LearnedWords, WordAnswers]):
 
     def settings(self) -> dict[str, Any]:
         """Return the settings as plain data."""
-        told = {"output": self.layer.spec(), "lr": self.first_lr, "tokenizer": tokenizer_name(self.tokenizer)}
-        return super().settings() | told
+        return super().settings() | {"output": self.layer.spec(), "lr": self.first_lr}
 
     @property
     def vectors(self) -> Vectors:

@@ -18,7 +18,7 @@ epochs brought nothing better, and ends with the state of the best epoch.
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -33,13 +33,22 @@ from unhot.train.params import all_finite
 from unhot.train.progress import Callback, Progress
 from unhot.train.schedule import Chunk, TextChunk, learning_rate
 from unhot.train.state_copy import StateCopy
-from unhot.train.validation import Validation
 
 NOTHING = (
     "nothing was learned: no word had another word near it in its sentence, after rare words were dropped "
     "and frequent words were sub-sampled: put several words on a line, lower min_count, set sample=0, or "
     "choose a wider window"
 )
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How a training is measured, and when it stops."""
+
+    measure: Callable[[], tuple[float, str]]  # returns the loss of held-out examples, and figures in words
+    patience: int  # epochs without a better one, after which the training stops
+    state: Mapping[str, Any]  # the named arrays of what is learned, to keep those of the best epoch
+    kept: Mapping[str, Any] = field(default_factory=dict)  # the best epoch of an interrupted training
 
 
 @dataclass(frozen=True)

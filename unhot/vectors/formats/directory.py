@@ -22,6 +22,7 @@ import contextlib
 import hashlib
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -339,6 +340,20 @@ def _check_tensors(
     rows = len(tensors["in_vectors"]) if "in_vectors" in tensors else expected
     if rows != expected:
         raise error(f"{where}: byte 8: tensor 'in_vectors' has {rows} rows, but {what.format(expected)}")
+
+
+def typed_arrays(
+    tensors: Mapping[str, Any], kinds: Mapping[str, tuple[Any, int | tuple[int, ...]]], damaged: str
+) -> list[Any]:
+    """Return some tensors; raise the `FormatError` unless all are there, with their types and shapes.
+
+    kinds   name -> the type of the numbers, and the number of axes or the shape
+    """
+    found = [tensors.get(name) for name in kinds]
+    for array, (kind, shape) in zip(found, kinds.values(), strict=True):
+        if array is None or array.dtype != kind or shape not in (array.ndim, array.shape):
+            raise FormatError(damaged)
+    return found
 
 
 def check_finite(saved: SavedModel, where: str | Path) -> None:
