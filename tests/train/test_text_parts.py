@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from unhot.corpus.shards import Shard
 from unhot.kernels.window_lists import WindowList
 from unhot.outputs import parse_output
+from unhot.train.chunked_text import TextParts
 from unhot.train.schedule import text_chunks
-from unhot.train.text_parts import TextParts
 from unhot.train.torch_batches import centre_pairs, context_bags, context_pairs
 
 

@@ -16,7 +16,7 @@ from unhot.errors import ConfigError, DataError, Diverged, FormatError, MissingE
 from unhot.evaluate import held_out
 from unhot.models.load import load_unfinished
 from unhot.outputs import LAYERS
-from unhot.train import torch_descent, torch_window_net
+from unhot.train import torch_run, torch_window_net
 from unhot.train.checkpoint import Checkpoint
 from unhot.vectors.formats.directory import load_model, save_model
 
@@ -394,10 +394,7 @@ def test_no_row_leaps():
     model = fitted(unhot.CBOW, {**TORCH, "batch": 10**6, "lr": 1e3, "epochs": 1, "output": "hierarchical"})
     steps = model.history.chunks  # one batch each
     assert steps < 5
-    assert (
-        np.linalg.norm(model.learned.params.out_vectors, axis=1).max()
-        <= steps * torch_descent.FARTHEST + 1e-3
-    )
+    assert np.linalg.norm(model.learned.params.out_vectors, axis=1).max() <= steps * torch_run.FARTHEST + 1e-3
 
 
 def test_a_callback_sees_what_is_learned_in_other_arrays():

@@ -1,6 +1,7 @@
 """What a recommender knows of the log that it learned from: what it keeps of it, its questions, facts.
 
-It keeps the names and side values of its items and, if asked, the whole log.
+It keeps the names and side values of its items, the questions of its split, so that it can be evaluated
+without its log, and, if asked, the whole log.
 """
 
 from __future__ import annotations
@@ -11,16 +12,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import FormatError
-from unhot.items.kept_cases import saved_cases
 from unhot.items.side_values import NO_SIDES, SideValues
 from unhot.logs.log import Log, Sequences
+from unhot.logs.splitting import Cases, Split
 from unhot.types import Floats
+from unhot.vectors.formats.directory import typed_arrays
 from unhot.vocab.vocabulary import joined_words, split_words
 
 LISTS = ("names", "log_items", "log_users", "sides")  # lists of words, each saved as its text and its starts
 ARRAYS = {"log_ids": np.int32, "log_starts": np.int64, "log_user_of": np.int32, "log_times": np.float64}
 ARRAYS |= {"side_starts": np.int64, "side_ids": np.int32}
 NONE: Floats = np.zeros(0, np.float32)
+
+
+PARTS = ("validation", "test")
+# the questions of these parts, without users' names: only lines with a question, up to their last question
+KINDS = {
+    "ids": np.int32,  # [events] the items of these lines, as numbers into the list of words ITEMS
+    "starts": np.int64,  # [lines + 1]
+    "users": np.int32,  # [lines] a number for the user of each line, -1: none
+    "lines": np.int64,  # [cases] the line of each question
+    "ends": np.int64,  # [cases] the place of its target in ids
+    "test": np.uint8,  # [cases] 1: of test, 0: of validation
+}
+ITEMS = "cases.items"
+MOST = 1 << 22  # events; the questions of a larger log are not kept
 
 
 class KeptLog(NamedTuple):
@@ -94,6 +110,64 @@ def keep_of(log: Log, names: Sequence[str], sides: SideValues = NO_SIDES, *, use
     ids, starts = np.array(log.ids_of_lines), np.array(log.starts)
     words, times = (log.items.words, log.user_of, log.users.words), np.array(log.times)
     return KeptLog(names, Sequences(ids, starts, *words, times, NONE, {}, {}), sides)
+
+
+def keep_cases(split: Split) -> dict[str, Any]:
+    """Return the questions of a split as tensors; nothing if there are none, or too many."""
+    parts = [split.cases(part) for part in PARTS]
+    lines, begins, ends = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("lines", "begins", "ends")
+    )
+    if not ends.size:
+        return {}
+    kept, line = np.unique(lines, return_inverse=True)
+    firsts, sizes = split.log.starts[kept], np.zeros(kept.size, np.int64)
+    np.maximum.at(sizes, line, ends - begins + 1)
+    if sizes.sum() > MOST:
+        return {}
+    starts = np.append(0, np.cumsum(sizes))
+    places = np.arange(starts[-1]) + np.repeat(firsts - starts[:-1], sizes)
+    items, ids = np.unique(split.log.ids_of_lines[places], return_inverse=True)
+    users = np.unique(np.append(-1, split.log.user_of[kept]), return_inverse=True)[1][1:] - 1
+    test = np.repeat([0, 1], [part.ends.size for part in parts])
+    arrays = (ids, starts, users, line, ends - begins + starts[line], test)
+    text, text_starts = joined_words([split.log.items.words[item] for item in items])
+    found = {f"cases.{name}": a.astype(KINDS[name]) for name, a in zip(KINDS, arrays, strict=True)}
+    return {**found, f"{ITEMS}.text": text, f"{ITEMS}.starts": text_starts}
+
+
+def saved_cases(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tensors that `keep_cases` returned; raise a `FormatError` if they are damaged."""
+    found = {name: array for name, array in tensors.items() if name.startswith("cases.")}
+    if not found:
+        return {}
+    damaged = "the questions that a recommender keeps of its split are damaged: train it again"
+    kinds = {f"cases.{name}": (kind, 1) for name, kind in KINDS.items()}
+    arrays = typed_arrays(found, kinds, damaged)
+    whole = {*kinds, f"{ITEMS}.text", f"{ITEMS}.starts"} == {*found}
+    if not whole or not _cases_fit(arrays, len(_words(found, ITEMS))):
+        raise FormatError(damaged)
+    return found
+
+
+def kept_part(tensors: Mapping[str, Any], part: str) -> Cases:
+    """Return the kept questions of a part: validation or test."""
+    ids, starts, users, lines, ends, test = (tensors[f"cases.{name}"] for name in KINDS)
+    chosen = test == PARTS.index(part)
+    lines, ends = lines[chosen], ends[chosen]
+    names = [""] * (int(users.max()) + 1)  # only their number counts
+    return Cases(ids, starts[lines], ends, ids[ends], lines, users[lines], _words(tensors, ITEMS), names)
+
+
+def _cases_fit(arrays: list[Any], items: int) -> bool:
+    """Return whether all numbers are in their ranges; an end must be behind the first item of its line."""
+    ids, starts, users, lines, ends, test = arrays
+    sizes = lines.size == ends.size == test.size > 0 and starts.size == users.size + 1 > 1
+    if not sizes or starts[0] != 0 or starts[-1] != ids.size or (np.diff(starts) < 1).any():
+        return False
+    inside = ids.min() >= 0 and ids.max() < items and lines.min() >= 0 and lines.max() < users.size
+    known = -1 <= users.min() and users.max() < users.size and test.max() <= 1
+    return bool(inside and known and (starts[lines] < ends).all() and (ends < starts[lines + 1]).all())
 
 
 class LogRecord(NamedTuple):

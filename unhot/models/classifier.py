@@ -7,7 +7,7 @@ The rows of a line are those of its different words, with the end of the line as
 different runs of 2 to word_ngrams words, hashed to buckets; and of the character n-grams of each word, hashed
 to buckets, too. Only what occurs has a row. With weighting=idf a row that df of N lines have weighs
 1 + ln((1 + N) / (1 + df)): a common word counts less than a rare one. Rows move by their gradients
-(line_feeder.py).
+(line_engine.py).
 
 In fastText all rows weigh the same, count as often as they occur, and are averaged. Counting words once and
 weighing them makes a model of long documents much better, and so does smoothing the labels. Lines are read in
@@ -19,7 +19,6 @@ Reference: Joulin et al., Bag of tricks for efficient text classification, 2017.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +45,7 @@ from unhot.models.labelled_source import (
 )
 from unhot.models.learned_words import learned_from
 from unhot.models.line_bags import line_input
-from unhot.models.line_engine import LabelledLines, LineEngine
+from unhot.models.line_engine import LabelledLines, LineEngine, LineFeeder
 from unhot.models.line_units import list_units, with_line_ends
 from unhot.models.model import Model, model
 from unhot.models.ngram_rows import NO_KEYS, word_rows
@@ -241,7 +240,9 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
         made = line_input(everything, units, self.subwords, kept, self.weighting == "idf", keys, self.threads)
         labels, numbers, starts = all_labels(text.beside[LABELS])
         weights = label_weights(self.class_weights, labels)
-        lines = LabelledLines(made.lines, numbers, starts, weights, text.words)
+        together = self.layer.takes_together()
+        feeder = LineFeeder(made.lines, numbers, starts, weights, together)
+        lines = LabelledLines(feeder, text.words)
         point, frozen = _first_rows(begins, words, labels, self.layer, made.rows.keys)
         source = EngineData(
             text=lines,
@@ -293,11 +294,9 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
 
     def wiring(self, lines: LabelledLines | None = None) -> Wiring:
         """Return what predicts what: the rows of a line its labels."""
-        together = self.layer.takes_together()
         targets = 1 if lines is None else lines.most_labels
         listed = 1 if lines is None else max(int(lines.rows.max(initial=1)), targets)
-        feeder = functools.partial(LabelledLines.feeder, together=together)
-        return Wiring(feeder, targets=targets, listed=listed, first_rows=FirstRows(SPREAD))
+        return Wiring(LineFeeder, targets=targets, listed=listed, first_rows=FirstRows(SPREAD))
 
     def warm_up(self) -> None:
         """Compile the training kernel of these settings, or load it from disk."""

@@ -33,7 +33,7 @@ from unhot.items.recommender import Recommendation, Recommender
 from unhot.largest import largest
 from unhot.models.learned_words import LearnedWords, learned_from
 from unhot.models.type_vectors import LearnedTypes, types_from
-from unhot.models.word_answers import head_of, mean_of, predicted
+from unhot.models.word_answers import head_of, mean_of, out_vectors_of, predicted
 from unhot.outputs import Head, OutputLayer
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.directory import SavedModel
@@ -105,12 +105,7 @@ class ItemAnswers(Recommender):
     @functools.cached_property
     def out_vectors(self) -> Vectors:
         """The output vectors of items; raises a `ConfigError` unless the layer has one for each item."""
-        layer, words = self.learned.layer, self.catalogue
-        if not layer.rows_are_words:
-            raise ConfigError(
-                f"out_vectors: {layer.name} has no output row for each word; use model.head instead"
-            )
-        return Vectors(words.words, self.learned.params.out_vectors[: len(words)], words.counts)
+        return out_vectors_of(self.learned)
 
     @property
     def head(self) -> Head:

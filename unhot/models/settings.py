@@ -1,7 +1,6 @@
 """The settings of models: groups of fields that several models have, and which values a field accepts.
 
 Groups are fields with their types, and nothing else. The type of a field says which values it accepts:
-
 `unhot.specs` says how. The model itself checks fields of any other type.
 """
 

@@ -88,7 +88,7 @@ def _weighted(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> A
         highest = max(highest, bags.mixing[at + j])
     for j in range(count):
         inputs.times[times + j] = np.exp(bags.mixing[at + j] - highest)
-    for j in range(count):  # a loop of its own, see `_put_rows` of line_feeder.py
+    for j in range(count):  # a loop of its own, see `_put_rows` of line_engine.py
         total += inputs.times[times + j]
     for j in range(count):
         inputs.times[times + j] /= total

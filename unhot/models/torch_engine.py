@@ -9,11 +9,10 @@ from unhot.kernels.window_lists import warm_up
 from unhot.models.engine import Engine, EngineData, Wiring
 from unhot.models.learned_words import NO_ARRAYS, LearnedWords
 from unhot.models.starting_point import StartingPoint
-from unhot.train.chunked_text import ChunkedText
+from unhot.train.chunked_text import ChunkedText, TextParts
 from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.params import without_copies
 from unhot.train.schedule import TextChunk, text_chunks
-from unhot.train.text_parts import TextParts
 from unhot.vocab.subsampling import keep_probability
 
 
@@ -76,7 +75,7 @@ class OnTorch(Engine):
     def run(self, plan: Plan) -> EpochRun[TextChunk]:
         """Make the run that trains in batches."""
         from unhot.train.torch_run import Descent, TorchRun
-        from unhot.train.torch_window_batches import WindowBatches
+        from unhot.train.torch_window_net import WindowBatches
 
         model, wiring = self.model, self._wiring
         text, words = self.data.text, model.layer.part_words()

@@ -43,12 +43,7 @@ class WordAnswers:
     @functools.cached_property
     def out_vectors(self) -> Vectors:
         """The output vectors; raises a `ConfigError` unless the layer has one for each word."""
-        layer, words = self.learned.layer, self.learned.out_vocabulary
-        if not layer.rows_are_words:
-            raise ConfigError(
-                f"out_vectors: {layer.name} has no output row for each word; use model.head instead"
-            )
-        return Vectors(words.words, self.learned.params.out_vectors, words.counts)
+        return out_vectors_of(self.learned)
 
     @property
     def head(self) -> Head:
@@ -107,6 +102,16 @@ class SubwordAnswers(WordAnswers):
         sizes = np.diff(bags.starts)
         bias = bias / sizes if bias.size else bias
         return WordInputs(self.vectors.vectors, bias.astype(np.float32), sizes)
+
+
+def out_vectors_of(learned: LearnedWords) -> Vectors:
+    """Return the output vectors; raise a `ConfigError` unless the layer has one for each word."""
+    layer, words = learned.layer, learned.out_vocabulary
+    if not layer.rows_are_words:
+        raise ConfigError(
+            f"out_vectors: {layer.name} has no output row for each word; use model.head instead"
+        )
+    return Vectors(words.words, learned.params.out_vectors, words.counts)
 
 
 def head_of(learned: LearnedWords) -> Head:

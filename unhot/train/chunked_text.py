@@ -15,8 +15,9 @@ from unhot.graphs.walks import GraphWalks
 from unhot.kernels.chunk import Where
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import NOTHING, Kept, Text, Window, keep_threshold, kept_buffer
+from unhot.outputs.partition import partitions
 from unhot.train.schedule import TextChunk
-from unhot.types import Doubles, Ids
+from unhot.types import Doubles, Ids, Starts
 
 
 @dataclass(frozen=True)
@@ -99,3 +100,28 @@ class WindowExamples(ChunkedText):
     def buffers(self) -> Kept:
         """Return buffers for the surviving words of the longest chunk."""
         return kept_buffer(self.longest, self.window.size, self.most_pieces)
+
+
+class TextParts:
+    """The parts of a text that the partitioned softmax is trained on: the positions at which they begin.
+
+    A part has a limited number of different words, which are its columns. They are found when a training
+    reaches it.
+    """
+
+    def __init__(self, corpus: Corpus, size: int) -> None:
+        self._shards = corpus.shards
+        self.cuts: list[Starts] = []  # for each shard, the positions at which parts begin
+        for shard in corpus.shards:
+            self.cuts.append(np.array([part.first for part in partitions(shard.ids, size)], np.int64))
+        self._at = (-1, -1)
+        self._words: Ids = np.zeros(0, np.int32)
+
+    def words(self, chunk: TextChunk) -> Ids:
+        """Return the different words of a chunk's part; the chunk must not cross two parts."""
+        cuts, ids = self.cuts[chunk.shard], self._shards[chunk.shard].ids
+        number = int(np.searchsorted(cuts, chunk.start, side="right")) - 1
+        if (chunk.shard, number) != self._at:
+            last = int(cuts[number + 1]) if number + 1 < cuts.size else ids.size
+            self._at, self._words = (chunk.shard, number), np.unique(ids[int(cuts[number]) : last])
+        return self._words

@@ -4,7 +4,7 @@
 
 A net is a module with two methods: `begin(width)` returns the state before an epoch, and `net(*batch, state)`
 returns the loss and the state after the batch, from which the next one goes on. Batches come from windows of
-a text (torch_window_batches.py) or from streams of it (streams.py). All random numbers of a chunk come from
+a text (torch_window_net.py) or from streams of it (streams.py). All random numbers of a chunk come from
 the seed and the chunk's place, and PyTorch's own generator is left unchanged. So a training resumed from its
 parameters, its optimizer and its states gives the same bytes as one that was never interrupted (on the CPU,
 with the same threads).
@@ -24,10 +24,12 @@ from torch import distributed as group
 from unhot.errors import FormatError
 from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.state_copy import StateCopy
-from unhot.train.torch_descent import RowDescent
 from unhot.train.torch_device import seeded, working_threads
 
 OPTIMIZER, CARRIED = "optimizer.", "carried."
+# the farthest that a row may move in one step: rows of every example, such as the root of a tree, would
+# otherwise leap
+FARTHEST = 1.0
 
 
 class NetBatches(Protocol):
@@ -52,13 +54,59 @@ class NetBatches(Protocol):
 class Descent:
     """How parameters move."""
 
-    optimizer: Literal["adamw", "sgd", "adagrad", "rows"] = "adamw"  # rows: see torch_descent.py
+    optimizer: Literal["adamw", "sgd", "adagrad", "rows"] = "adamw"  # rows: see `RowDescent`
     weight_decay: float = 0.0
     warmup: int = 0  # steps in which the rate rises
     clip: float = 0.0  # the longest gradient; 0: any
     autocast: bool = False  # compute products in bfloat16
     threads: int = 1
     reduction: Literal["mean", "sum"] = "mean"  # what the net's loss is of the losses of a batch
+
+
+class RowDescent(optim.Optimizer):
+    """Gradient descent by rows, in which no row leaps.
+
+        row -= lr g, shortened to at most FARTHEST        g: the gradient of the row, summed over the batch
+
+    A row that occurs often in a batch takes all its steps at once, from where it stood before the batch. To
+    keep this from running away, no row moves farther than `FARTHEST` in one step. A sparse gradient moves
+    only the rows that it contains.
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter], lr: float) -> None:
+        super().__init__(parameters, {"lr": lr})
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters; PyTorch's own method first imports its compiler, which takes seconds."""
+        self.param_groups.append({**self.defaults, **param_group})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Move all parameters that have a gradient."""
+        for settings in self.param_groups:
+            for parameter in settings["params"]:
+                if parameter.grad is not None:
+                    _descend(parameter, parameter.grad, settings["lr"])
+
+
+def _descend(parameter: Tensor, gradient: Tensor, lr: float) -> None:
+    """Move a parameter: all its rows, or those of a sparse gradient, with the gradients of each summed."""
+    if not gradient.is_sparse:
+        parameter.sub_(_clipped(gradient, lr))
+        return
+    ids, values = gradient._indices()[0], gradient._values()
+    different, place = ids.unique(return_inverse=True)
+    total = values.new_zeros(different.shape + values.shape[1:]).index_add_(0, place, values)
+    parameter.index_add_(0, different, _clipped(total, lr), alpha=-1)
+
+
+def _clipped(gradient: Tensor, lr: float) -> Tensor:
+    """Return lr times the gradient, with each row shortened to at most `FARTHEST`.
+
+    A row of infinite length becomes NaN, so that the training notices it.
+    """
+    length = gradient.abs() if gradient.ndim == 1 else torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
+    return gradient * torch.where(length.isinf(), torch.nan, (FARTHEST / length).clamp(max=lr))
 
 
 def make_optimizer(how: Descent, net: nn.Module, lr: float) -> optim.Optimizer:

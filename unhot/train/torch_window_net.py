@@ -1,13 +1,14 @@
-"""Windows as a net of PyTorch: input rows, and a head that predicts from them.
+"""Windows as a net of PyTorch: input rows, and a head that predicts from them; and windows as its batches.
 
     h_i = x[input of example i], or the mean or sum of a bag
     L = sum_i loss(h_i, target_i)
 
 L is the *sum* over the batch, so lr means the same as in the compiled engine, whose steps are single windows:
-a row that occurs once in a batch takes the same step.
+a row that occurs once in a batch takes the same step. The windows are the same, too, and each chunk has its
+own random draws.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,18 @@ from torch.nn import functional
 
 from unhot.errors import FormatError
 from unhot.kernels.loop import Params
+from unhot.kernels.window_lists import list_windows, window_buffer
 from unhot.nn.head import OutputHead, OutputRows
 from unhot.outputs import OutputLayer
+from unhot.train.chunked_text import ChunkedText
 from unhot.train.params import check_seen
+from unhot.train.schedule import TextChunk
 from unhot.train.torch_device import seeded
 from unhot.types import Bytes, Counts, Floats
+
+# the input rows of all examples; the example of each row, None: each row is an example; the weight of each
+# row in its example, None: 1; the target of each example
+WindowBatch = tuple[Tensor, Tensor | None, Tensor | None, Tensor]
 
 
 class WindowNet(nn.Module):
@@ -139,3 +147,51 @@ def _own_parameters(head: OutputHead) -> dict[str, Tensor]:
 def _array(tensor: Tensor) -> Any:
     """Return a tensor as a NumPy array, which on the CPU shares its memory."""
     return tensor.detach().cpu().numpy()
+
+
+class WindowBatches:
+    """The windows of a text in batches, on a device."""
+
+    chunk_steps, width = 1, 0
+    part, parts = 0, 1
+
+    def __init__(
+        self,
+        text: ChunkedText,
+        wiring: Any,
+        batch: int,
+        device: torch.device,
+        enter: Callable[[TextChunk], None],
+    ) -> None:
+        """Take the text, and the `Wiring` that makes examples of it; a batch has so many.
+
+        `enter` is called before the first batch of each chunk.
+        """
+        self._text, self._shards = text, text.texts()
+        self._wiring, self._batch = wiring, batch
+        self._device = device
+        self._enter, self.chunks = enter, text.chunks
+        self.size, self.words = text.size, text.words
+        self._buffer = window_buffer(text.longest, wiring.window.size, text.most_pieces)
+
+    def draw_key(self, epoch: int, chunk: TextChunk) -> int:
+        """Return the seed of the random numbers of a chunk."""
+        return int(self._text.draw_key(epoch, chunk))
+
+    def batches(self, epoch: int, chunk: TextChunk) -> Iterator[tuple[WindowBatch, int]]:
+        """Yield the batches of a chunk in the order of the text, and their numbers of examples."""
+        wiring, device = self._wiring, self._device
+        where = self._text.where(epoch, chunk)
+        windows = list_windows(self._shards[chunk.shard], wiring.window, where, self._buffer)
+        listed, starts, targets = wiring.examples(windows)
+        self._enter(chunk)
+        ids, target = (torch.from_numpy(array).to(device).long() for array in (listed, targets))
+        for first in range(0, len(target), self._batch):
+            some = target[first : first + self._batch]
+            if starts is None:
+                yield (ids[first : first + self._batch], None, None, some), len(some)
+                continue
+            sizes = torch.from_numpy(starts[first : first + self._batch + 1]).to(device).diff()
+            bag = torch.repeat_interleave(sizes)
+            share = sizes[bag].float().reciprocal() if wiring.combine == "mean" else None
+            yield (ids[starts[first] : starts[first + len(some)]], bag, share, some), len(some)
