@@ -115,3 +115,52 @@ def test_python_keeps_its_own_handlers(tmp_path):
     run("outputs")
     assert all(handlers == [mine, mine] for handlers in found)
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_the_command_runs_ends_it_without_a_word(tmp_path, number):
+    """click is imported before any command; this one sends the signal, as somebody impatient would."""
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "click.py").write_text(
+        "import os, signal, time\n"
+        f"os.kill(os.getpid(), signal.{number.name})\n"
+        "time.sleep(60)\n"
+    )  # fmt: skip
+    child = started(
+        tmp_path, "outputs", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        first=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    with child.stdout:
+        assert child.stdout.read() == ""
+    assert child.wait(WAIT) == -number
+
+
+COMPARED = [  # a command, the text after which SIGTERM comes, what was done by then, and what was not
+    (
+        ("lm", "compare", "text.txt", "text.txt", "text.txt", "--layers", "nce", "softmax", "--dim", 4,
+         "--epochs", 500, "--lr", 1, "--batch", 2),
+        "layers: at most", "n-grams", "softmax",
+    ),
+    (
+        ("recommend", "compare", "log.csv", "--models", "popularity", "item2vec", "--minutes", 9),
+        "popularity:", "popularity", "item2vec",
+    ),
+    (
+        ("bench", "outputs", "text.txt", "--layers", "negative", "softmax", "--dim", 4, "--seconds", 3),
+        "softmax: begins", "negative", "softmax,",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "after", "done", "undone"), COMPARED)
+def test_sigterm_shows_and_writes_what_a_comparison_has_done(folder, command, after, done, undone):
+    rows = "".join(f"u{i % 20},i{i * 7 % 11},{i}\n" for i in range(400))
+    (folder / "log.csv").write_text(f"user,item,time\n{rows}")
+    found = run(*command, "-o", "x", cwd=folder, interrupt=after, number=signal.SIGTERM)
+    assert found.returncode == 143, found.stderr
+    assert done in found.stdout
+    written = (folder / "x.csv").read_text()
+    assert done in written
+    rows = [line for line in written.splitlines() if line.startswith(undone)]
+    assert all("interrupted" in row for row in rows)
+    assert "wrote x.csv" in found.stderr

@@ -45,15 +45,15 @@ def plugins_forgotten():
 
 
 class Watched(io.BytesIO):
-    """Standard error that presses Ctrl-C a moment after a text."""
+    """Standard error that sends a signal a moment after a text."""
 
-    def __init__(self, text):
-        self._text = text.encode()
+    def __init__(self, text, number):
+        self._text, self._number = text.encode(), number
 
     def write(self, data):
         if self._text and self._text in bytes(data):
             self._text = b""
-            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+            threading.Timer(0.05, os.kill, (os.getpid(), self._number)).start()
         return super().write(data)
 
 
@@ -67,13 +67,13 @@ def interruptible():
         signal.signal(signal.SIGINT, before)
 
 
-def run(*arguments, text="", cwd=None, env=None, interrupt=""):
+def run(*arguments, text="", cwd=None, env=None, interrupt="", number=signal.SIGINT):
     """Run a command as a shell would: with standard input, a working directory, environment variables.
 
-    Ctrl-C is pressed after standard error has shown the text `interrupt`.
+    Ctrl-C is pressed (or the signal `number` sent) after standard error has shown the text `interrupt`.
     """
     given = text.encode() if isinstance(text, str) else text
-    out, err = io.BytesIO(), Watched(interrupt)
+    out, err = io.BytesIO(), Watched(interrupt, number)
     with pytest.MonkeyPatch.context() as patch, interruptible():
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
         patch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding="utf-8", write_through=True))
