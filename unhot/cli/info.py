@@ -81,7 +81,10 @@ def _show_model(facts: dict[str, Any], model: str) -> None:
             found[0] if found else "words"
         ].train  # any such command goes on with a plugin's model
         facts["training"] = f"{where}; continue with: {train} --resume {model}"
-    facts["losses"] = ", ".join(f"{loss:.4f}" for loss in facts.get("losses", [])) or "-"
+    losses = facts.get("losses", [])
+    if not isinstance(losses, list) or not all(isinstance(loss, (int, float)) for loss in losses):
+        raise FormatError(f"{model}: config.json: losses={losses!r:.80}: must be a list of numbers")
+    facts["losses"] = ", ".join(f"{loss:.4f}" for loss in losses) or "-"
     shapes = [f"{shown(name)} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()]
     for name in {"commonest", "commonest_labels"} & facts.keys():
         facts[name] = ", ".join(f"{shown(word)} ({count:,})" for word, count in facts[name].items())
