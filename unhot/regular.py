@@ -26,16 +26,23 @@ def inner_size(path: Path) -> int:
 
     A link is refused, too, wherever it leads.
     """
-    found = path.lstat()
-    if stat.S_ISDIR(found.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(found.st_mode):
-        kind = KINDS.get(stat.S_IFMT(found.st_mode), "a special file")
-        copied = "; copy the folder with its files in place of links (cp -rL)" if path.is_symlink() else ""
-        raise FormatError(f"{path}: byte 0: is {kind}, not a regular file, so it is not read{copied}")
-    return found.st_size
+    return _size(path, path.lstat())
 
 
 def named_size(path: Path) -> int:
     """Return the size of a file that the user named; links are followed, but they must lead to a file."""
-    return inner_size(path.resolve() if path.is_symlink() else path)
+    return _size(path, path.stat())
+
+
+def _size(path: Path, found: os.stat_result) -> int:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(found.st_mode):
+        kind = KINDS.get(stat.S_IFMT(found.st_mode), "a special file")
+        copied = (
+            "; copy the folder with its files in place of links (cp -rL)"
+            if stat.S_ISLNK(found.st_mode)
+            else ""
+        )
+        raise FormatError(f"{path}: byte 0: is {kind}, not a regular file, so it is not read{copied}")
+    return found.st_size

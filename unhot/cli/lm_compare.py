@@ -71,11 +71,13 @@ def compare(
     """
     from unhot.bench.language import LanguageSettings, compare_language
     from unhot.bench.language_report import language_report
+    from unhot.regular import named_size
 
     settings, files = LanguageSettings(**options), writable_files(prefix, ENDINGS)
     for path in (train, valid, test):
-        if not Path(path).is_file():
+        if not Path(path).exists():
             raise click.BadParameter(f"{path}: no such file")
+        named_size(Path(path))  # each is read several times
     tell = (lambda line: None) if quiet else note
     found = compare_language(train, valid, test, layers, settings=settings, tell=tell)
     return show_and_write(language_report(found), files, as_json=as_json, quiet=quiet)

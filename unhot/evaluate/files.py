@@ -13,10 +13,10 @@ File: TypeAlias = str | os.PathLike[str]
 def question_files(source: File) -> list[Path]:
     """Return the file itself, or all files below a folder, sorted by name and without hidden files."""
     path = Path(source)
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
+    if not path.exists():
         raise DataError(f"{path}: there is no such file or folder")
+    if not path.is_dir():  # a file, or a pipe, which is read once
+        return [path]
     below = (each for each in path.rglob("*") if each.is_file())
     found = sorted(
         each for each in below if not any(part.startswith(".") for part in each.relative_to(path).parts)
@@ -31,7 +31,7 @@ def question_files(source: File) -> list[Path]:
 def question_file(source: File) -> Path:
     """Return the path of a file; raise a `DataError` if it does not exist or is a folder."""
     path = Path(source)
-    if not path.is_file():
+    if path.is_dir() or not path.exists():
         why = "this is a folder: give its files one by one" if path.is_dir() else "there is no such file"
         raise DataError(f"{path}: {why}")
     return path

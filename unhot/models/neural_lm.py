@@ -30,6 +30,7 @@ from unhot.models.state import InEpochs
 from unhot.models.text_model import encoded, fit_text
 from unhot.outputs import parse_output
 from unhot.train.epoch_run import Validation
+from unhot.regular import named_size
 from unhot.train.memory_plan import check_plan
 from unhot.train.streams import Streams
 from unhot.types import Ids
@@ -136,8 +137,10 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
         from unhot.train.torch_device import open_device
 
         open_device(self.device)
-        if isinstance(self.validation, str) and not Path(self.validation).is_file():
-            raise DataError(f"validation={self.validation}: no such file; give a file with lines of text")
+        if isinstance(self.validation, str):
+            if not Path(self.validation).exists():
+                raise DataError(f"validation={self.validation}: no such file; give a file with lines of text")
+            named_size(Path(self.validation))  # it is read in every epoch
         if begins.frozen is not None:
             raise ConfigError("frozen: a neural language model learns all its vectors; leave frozen out")
         if begins.start is not None and not isinstance(_vectors(begins.start), Vectors):

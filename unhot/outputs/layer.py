@@ -20,6 +20,7 @@ from unhot.errors import ConfigError, DataError, finite
 from unhot.largest import largest
 from unhot.outputs.count_losses import CountLoss
 from unhot.probability import log_sum_exp
+from unhot.regular import named_size
 from unhot.specs import checked, parse_spec, registering, spec_of, type_hints
 from unhot.types import Counts, Doubles, Ids
 
@@ -76,8 +77,10 @@ class OutputLayer:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             named = isinstance(value, str) and value.startswith(FILE)
-            if named and not Path(value.removeprefix(FILE)).is_file():
+            if named and not Path(value.removeprefix(FILE)).exists():
                 raise DataError(f"{self.name}:{field.name}={value}: there is no such file")
+            if named:
+                named_size(Path(value.removeprefix(FILE)))  # a pipe could be read only once
 
     def fixed_columns(self) -> int | None:
         """Return the number of columns of a step with one target; None if it varies."""
