@@ -1,5 +1,6 @@
 """Folders that come from anywhere: links, pipes and devices in them are refused, and named."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -198,3 +199,47 @@ def test_items_with_control_characters_stay_apart(tmp_path):
     shown = run("recommend", "similar", tmp_path / "model", "other").stdout
     assert "bell\\x07" in shown
     assert "\x07" not in shown
+
+
+def configured(folder, change):
+    """Change the config of a saved model, and its checksum."""
+    version = folder / (folder / "CURRENT").read_text().strip()
+    config = json.loads((version / "config.json").read_text())
+    raw = json.dumps(config | change(config)).encode()
+    (version / "config.json").write_bytes(raw)
+    manifest = json.loads((version / "manifest.json").read_text())
+    manifest["files"]["config.json"].update(size=len(raw), sha256=hashlib.sha256(raw).hexdigest())
+    (version / "manifest.json").write_text(json.dumps(manifest))
+
+
+NONSENSE = (None, 5, -1, 2**70, "x", [], {}, [None], True)
+
+
+@pytest.mark.parametrize("name", ["skipgram", "classifier"])
+def test_nonsense_in_a_config_is_no_bug(name, tmp_path):
+    """Any key may hold anything: commands show it, or say in one line what is wrong."""
+    version = MODELS / name / (MODELS / name / "CURRENT").read_text().strip()
+    for key in json.loads((version / "config.json").read_text()):
+        for value in NONSENSE if key == "losses" else NONSENSE[:2]:
+            shutil.copytree(MODELS / name, tmp_path / "m", dirs_exist_ok=True)
+            configured(tmp_path / "m", lambda config, key=key, value=value: {key: value})
+            for command in (("info", tmp_path / "m"), ("neighbors", tmp_path / "m", "cat")):
+                ended = run(*command)
+                assert ended.returncode in (0, 1)
+                assert "bug" not in ended.stderr, (key, value)
+
+
+def test_a_model_that_names_a_file_is_opened_without_it(tmp_path):
+    """`noise=file:PATH` is a setting of the training: what opens, shows and asks a model leaves it."""
+    shutil.copytree(MODELS / "skipgram", tmp_path / "m")
+    os.mkfifo(tmp_path / "pipe")  # whoever opens it waits for ever
+    output = f"negative:noise=file:{tmp_path / 'pipe'}"
+    configured(tmp_path / "m", lambda config: {"output": output})
+    model = unhot.load(tmp_path / "m")
+    word = model.vectors.words[0]
+    assert str(tmp_path / "pipe") in model.config()["output"]
+    model.save(tmp_path / "again")
+    for command in (("info",), ("verify",), ("neighbors", word)):
+        assert run(command[0], tmp_path / "again", *command[1:]).returncode == 0
+    with pytest.raises(FormatError, match="is a pipe, not a regular file"):
+        model.predict_word([word])
