@@ -107,6 +107,18 @@ def test_symbols_in_a_text_are_unknown_words(model: Path, tmp_path: Path) -> Non
     assert found.score("the </s> cat") > -100
 
 
+def test_an_empty_cell_is_a_row_without_a_text_like_null(model: Path, tmp_path: Path) -> None:
+    """CSV has no other way to write null; in JSON lines, an empty string is an empty text."""
+    (tmp_path / "in.csv").write_text(f'id,text\n1,{LINES[0]}\n2,\n3,""\n')
+    code, out, said = ended("lm", "score", model, tmp_path / "in.csv", "-o", "-")
+    assert (code, out.splitlines()[2:]) == (0, ["2,,,", "3,,,"])
+    assert "rows without a text: 2; they have no score" in said
+    assert "perplexities of 1 texts" in said
+    (tmp_path / "in.jsonl").write_text('{"text": ""}\n')
+    empty = json.loads(run("score", model, tmp_path / "in.jsonl", "-o", "-", "-q"))["score"]
+    assert empty == pytest.approx(unhot.load(model).score(""))
+
+
 def test_scores_that_are_not_there_are_null_and_counted(text: Path, tmp_path: Path) -> None:
     """Rows without a text and texts of probability zero: null, counted, not in the percentiles."""
     made = unhot.NGramModel(order=2, smoothing="maximum_likelihood", threads=1).fit(text)

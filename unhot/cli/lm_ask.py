@@ -127,8 +127,9 @@ def score(
     percentiles of all perplexities, shown at the end, help to choose a limit for a filter.
 
     A text is one sentence, and a line break inside it is white space. With --by-line each of its lines is a
-    sentence: its score is the sum over them, its perplexity that of all their tokens. Rows without a text,
-    and texts of probability zero, have no score; they are counted, and left out of the percentiles.
+    sentence: its score is the sum over them, its perplexity that of all their tokens. Rows without a text
+    (null, and an empty cell of CSV or TSV), and texts of probability zero, have no score; they are counted,
+    and left out of the percentiles.
     """
     import numpy as np
 

@@ -16,6 +16,7 @@ from unhot.corpus.reading.files import PathLike, find_files
 from unhot.corpus.reading.streams import packed_file
 from unhot.errors import ConfigError, DataError
 from unhot.tables.batches import OpenedTable, RowBatch, chosen_text
+from unhot.tables.delimited import DELIMITERS
 from unhot.tables.files import PACKED, WRITERS, ending_kind, kind_of, open_table
 from unhot.tables.label_cells import text_of
 
@@ -48,7 +49,8 @@ def annotate(
     on_progress  called after each batch with the bytes read so far, and their total if it is known
 
     The result of a text has a line for each line: the new values, with tabs between them. Where the text of
-    a row is null, its new values are null; `columns_of` does not get to see it.
+    a row is null, its new values are null; `columns_of` does not get to see it. An empty cell of CSV or TSV
+    is null, because these have no other way to write it.
     """
     path, new = the_file(source), _new_names(names, rename or {})
     kind = kind_of(path, kind)
@@ -81,6 +83,8 @@ def _texts(
         chosen = chosen or chosen_text(batch, column)
         _check_names(batch, new)
         cells = batch.cells(chosen)
+        if batch.kind in DELIMITERS:
+            cells = [cell or None for cell in cells]  # these files have no other way to write null
         texts = [text_of(cell, batch.where, number) for number, cell in enumerate(cells, number + 1)]
         number += len(cells)
         yield batch, texts
