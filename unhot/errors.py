@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any, SupportsFloat
 
 
@@ -20,6 +21,10 @@ class ConfigError(UnhotError, ValueError):
 
 class DataError(UnhotError, ValueError):
     """The input text or the vocabulary cannot be trained on."""
+
+
+class WrongType(DataError, TypeError):
+    """Something else was given where a text or a list of texts is expected."""
 
 
 class NothingLearned(DataError):
@@ -95,3 +100,27 @@ def one_of(field: str, value: object, accepted: tuple[str, ...]) -> None:
     """Raise a `ConfigError` unless the value is one of the accepted words."""
     if value not in accepted:
         raise ConfigError(f"{field}={value!r}: must be one of {', '.join(accepted)}")
+
+
+def a_text(field: str, value: object) -> str:
+    """Return the value; raise a `WrongType` unless it is a string."""
+    if not isinstance(value, str):
+        raise WrongType(f"{field}: {value!r:.80} is of type {type(value).__name__}: give a string")
+    return value
+
+
+def texts_of(field: str, values: Any, kinds: tuple[type, ...] = (str,)) -> list[Any]:
+    """Return the values as a list; raise a `WrongType` unless they are strings, or of these types.
+
+    One string would be a list of its letters, a data frame one of the names of its columns.
+    """
+    one = "a data frame was given; give the column of its texts, such as frame['text']"
+    if not hasattr(values, "columns"):
+        one = f"{values!r:.80} is of type {type(values).__name__}; give a list of texts"
+    single = isinstance(values, (str, bytes, bytearray, Mapping)) or not isinstance(values, Iterable)
+    if single or hasattr(values, "columns"):
+        raise WrongType(f"{field}: {one}")
+    found = list(values)
+    for wrong in (value for value in found if not isinstance(value, kinds)):
+        raise WrongType(f"{field}: {wrong!r:.80} is of type {type(wrong).__name__}: give strings")
+    return found

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unhot.errors import ConfigError, DataError, whole
+from unhot.errors import ConfigError, DataError, a_text, whole
 from unhot.index.best import ExcludedRows, best
 from unhot.items.histories import Histories, histories_of
 from unhot.items.kept_log import LogRecord
@@ -122,7 +122,7 @@ class Recommender:
 
         The list is empty for a user whom the model does not know, and for a history of unknown items.
         """
-        if isinstance(whom, str):
+        if isinstance(whom, (str, bytes)) or not isinstance(whom, Iterable):
             raise ConfigError(f"whom={whom!r:.80}: give a list of users or histories, or use recommend")
         k = min(whole("k", k, 1), len(self.catalogue))
         leave_out = self.leaves_out_seen if exclude_seen is None else exclude_seen
@@ -159,7 +159,7 @@ class Recommender:
 
     def item_id(self, item: str) -> int:
         """Return the id of an item; raise an `UnknownWord` if the model does not know it."""
-        if item not in self.catalogue:
+        if a_text("item", item) not in self.catalogue:
             raise UnknownWord(f"{item!r} is not among the {len(self.catalogue):,} items of the model")
         return self.catalogue.index[item]
 
@@ -167,7 +167,10 @@ class Recommender:
         """Return the ids of the items of a history that the model knows; raise an error if it knows none."""
         items = [*history] if isinstance(history, Iterable) and not isinstance(history, str) else [history]
         if isinstance(history, str) or not all(isinstance(item, str) for item in items):
-            raise ConfigError(f"a history is {history!r:.80}: give a list of items as strings, oldest first")
+            raise ConfigError(
+                f"a history is {history!r:.80}: give a list of items as strings, oldest first, or a "
+                "user as a string"
+            )
         ids = [self.catalogue.index[item] for item in items if item in self.catalogue.index]
         if items and not ids:
             raise UnknownWord(

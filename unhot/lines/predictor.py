@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unhot.errors import a_text
 from unhot.lines.choosing import Chosen, LabelScorer, check_asked, choose
 from unhot.lines.line_rows import LineRows, tokenize
 from unhot.lines.line_sums import (
@@ -128,6 +129,7 @@ class LinePredictor:
 
     def words_of(self, text: str) -> list[str]:
         """Return the words of a text, with the end of the line, as the model's tokenizer splits it."""
+        a_text("a text", text)
         if callable(self._tokenizer):
             tokens = [token for token in self._tokenizer(text) if token]
         elif self._tokenizer == "whitespace":

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.corpus.reading.tokenizers import NAMES, Tokenizer
-from unhot.errors import ConfigError, at_least, whole
+from unhot.errors import ConfigError, a_text, at_least, whole
 from unhot.largest import largest
 from unhot.lm.scorer import Perplexity, Scorer, TokenScore
 from unhot.lm.symbols import UNKNOWN
@@ -81,7 +81,7 @@ class LanguageModel:
 
     def advance(self, state: Any, word: str) -> tuple[TokenScore, Any]:
         """Return the score of a word after a state, and the state after the word."""
-        (number,) = self.scorer.ids([word]).tolist()
+        (number,) = self.scorer.ids([a_text("a word", word)]).tolist()
         log10, length, following = self.scorer.advance(state, number)
         return TokenScore(log10, length, number == 0), following
 

@@ -16,10 +16,10 @@ from unhot.corpus.reading.cuts import LINES
 from unhot.corpus.reading.files import FileReader
 from unhot.corpus.reading.lexicon import add_words, spelt
 from unhot.corpus.reading.scanner import WORDS, find_from, first_slot, new_table
-from unhot.corpus.reading.sources import paths_of
+from unhot.corpus.reading.sources import paths_of, sentences_of
 from unhot.corpus.reading.token_cuts import AHEAD, LINE_FEED, find_tokens, token_room
 from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normalised, normaliser
-from unhot.errors import DataError, FormatError
+from unhot.errors import DataError, FormatError, a_text, texts_of
 from unhot.kernels.jit import kernel
 from unhot.lines.line_rows import tokenize
 from unhot.lines.predictor import TextBlock, block_of, text_blocks
@@ -193,6 +193,7 @@ class Scorer(ABC):
 
     def tokens(self, text: str) -> list[str]:
         """Split a text into words."""
+        a_text("a sentence", text)
         if callable(self.tokenizer):
             return list(self.tokenizer(text))
         if normaliser(self.tokenizer) is not None:
@@ -226,13 +227,14 @@ class Scorer(ABC):
 
     def documents(self, texts: Sequence[str]) -> Doubles:
         """Return the sums of many texts over their lines, each of which is a sentence: [texts, 5]."""
-        lines = [text.removesuffix("\n").split("\n") for text in texts]
+        lines = [text.removesuffix("\n").split("\n") for text in texts_of("documents", texts)]
         sums = self.sentences([line for each in lines for line in each])
         starts = np.cumsum([0, *map(len, lines)])[:-1]
-        return np.add.reduceat(sums, starts) if texts else sums
+        return np.add.reduceat(sums, starts) if lines else sums
 
     def sentences(self, texts: Sequence[str], bos: bool = True, eos: bool = True) -> Doubles:
         """Return the sums of many sentences: [sentences, 5], see `Scored`."""
+        texts = texts_of("sentences", texts)
         if callable(self.tokenizer):
             texts = [self._line(text) for text in texts]
         found = list(self.over(text_blocks(texts, PIECE), bos, eos))
@@ -281,7 +283,7 @@ class Scorer(ABC):
         """Yield the lines of a text as blocks."""
         paths = paths_of(source)
         if paths is None:
-            yield from self._blocks_of(source)
+            yield from self._blocks_of(sentences_of(source, column, True))
             return
         reader = FileReader(paths, LINES, column, True, force)
         if reader.token_lists:
@@ -303,7 +305,7 @@ class Scorer(ABC):
     def _line(self, sentence: Any) -> str:
         """Return a sentence as words with spaces between them, or as the tokenizer of its bytes takes it."""
         if not isinstance(sentence, str):
-            return " ".join(sentence)
+            return " ".join(texts_of("a sentence", sentence))
         return " ".join(self.tokenizer(sentence)) if callable(self.tokenizer) else sentence
 
 

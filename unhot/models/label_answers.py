@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unhot.errors import ConfigError, DataError
+from unhot.errors import ConfigError, DataError, texts_of
 from unhot.lines.explaining import Decision, Explanation, line_pieces, shares
 from unhot.lines.layer_scores import LayerScorer
 from unhot.lines.line_sums import LineModel
@@ -60,7 +60,7 @@ class LabelAnswers:
 
     def predict(self, texts: Sequence[str], k: int, threshold: float) -> Any:
         """Return the most probable label of each text, or with another k a list of labels."""
-        found = self.predictor.predict(checked_texts(texts), k, threshold)
+        found = self.predictor.predict(texts_of("texts", texts), k, threshold)
         if k == 1 and len(found.labels) == len(found.starts) - 1:
             return self.names[found.labels]
         lists = [self.names[part].tolist() for part in np.split(found.labels, found.starts[1:-1])]
@@ -70,11 +70,11 @@ class LabelAnswers:
 
     def probabilities(self, texts: Sequence[str]) -> Any:
         """Return the probabilities of all labels in order: [texts, labels]."""
-        return self.predictor.probabilities(checked_texts(texts))[:, self.order]
+        return self.predictor.probabilities(texts_of("texts", texts))[:, self.order]
 
     def decisions(self, texts: Sequence[str]) -> Any:
         """Return the scores of all labels in order; of two labels, how far the second is ahead."""
-        scores = self.predictor.scored(checked_texts(texts), self.scorer.log_weights)[:, self.order]
+        scores = self.predictor.scored(texts_of("texts", texts), self.scorer.log_weights)[:, self.order]
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def explain(self, text: str, label: Any) -> Explanation:
@@ -193,15 +193,3 @@ class Estimator(Model[LearnedLines, LabelAnswers]):
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
         )
-
-
-def checked_texts(texts: Any) -> list[str]:
-    """Return texts as a list; raise a `DataError` if they are not strings."""
-    if isinstance(texts, str):
-        raise DataError("texts: one string was given; give a list of texts")
-    if hasattr(texts, "columns"):
-        raise DataError("texts: a data frame was given; give the column of its texts, such as frame['text']")
-    found = list(texts)
-    for wrong in (text for text in found if not isinstance(text, str)):
-        raise DataError(f"texts: {wrong!r:.80} is of type {type(wrong).__name__}: give strings")
-    return found

@@ -29,8 +29,8 @@ from unhot.models.settings import SMALLEST_LR, EpochFields, Range, TextFields
 from unhot.models.state import InEpochs
 from unhot.models.text_model import encoded, fit_text
 from unhot.outputs import parse_output
-from unhot.train.epoch_run import Validation
 from unhot.regular import named_size
+from unhot.train.epoch_run import Validation
 from unhot.train.memory_plan import check_plan
 from unhot.train.streams import Streams
 from unhot.types import Ids

@@ -20,7 +20,7 @@ import numpy as np
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.given_ids import flat
 from unhot.corpus.indexed_folder import read_only
-from unhot.errors import ConfigError, DataError, whole
+from unhot.errors import ConfigError, DataError, a_text, whole
 from unhot.items.recommender import Recommendation
 from unhot.kernels.windows import Window
 from unhot.largest import largest
@@ -138,7 +138,7 @@ class TypeAnswers(ItemAnswers):
         types = self.learned.types
         if types is None:
             raise DataError("this model has no types: train it with item_type, user_type and booked")
-        if USER + user_type not in types.vectors:
+        if USER + a_text("user_type", user_type) not in types.vectors:
             known = [word.removeprefix(USER) for word in types.vectors.words if word.startswith(USER)]
             raise DataError(f"{user_type!r} is not a type of users that the model knows: {', '.join(known)}")
         of_type = types.scores(USER + user_type)

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unhot.errors import ConfigError, DataError, whole
+from unhot.errors import ConfigError, DataError, texts_of, whole
 from unhot.models.learned_words import LearnedWords
 from unhot.models.ngram_rows import bags_of
 from unhot.outputs import Head
 from unhot.types import Counts, Floats
+from unhot.vectors.queries import KEYS
 from unhot.vectors.store import Vectors
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vectors.subword_vectors import SubwordVectors
@@ -126,6 +127,7 @@ def head_of(learned: LearnedWords) -> Head:
 
 def mean_of(vectors: Vectors, words: Sequence[str]) -> Floats:
     """Return the mean of the vectors of some words."""
+    words = texts_of("words", words, KEYS)
     if not words:
         raise DataError("no words were given: give at least one word that the model knows")
     mean: Floats = np.mean([vectors[word] for word in words], axis=0, dtype=np.float32)

@@ -58,8 +58,9 @@ def sentence_vectors(
     pre_normalize   divide the words' vectors by their lengths; None: for mean, not for sif
     tokenizer       how strings are split: whitespace, words, text8, or a function, as in training
     """
-    if isinstance(texts, str):
-        raise ConfigError("texts is a string: give a list of texts, or use sentence_vector for one text")
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        what = "a string" if isinstance(texts, str) else f"{texts!r:.60}"
+        raise ConfigError(f"texts is {what}: give a list of texts, or use sentence_vector for one text")
     sums = _sums(vectors, texts, weights, a, pre_normalize, tokenizer)
     if np.ndim(remove) == 0:
         found = whole("remove", remove, 0, vectors.vector_size)
@@ -133,8 +134,9 @@ def words_of(text: Text, tokenizer: Tokenizer = "whitespace") -> list[Key]:
     ['twice', 'he', 's', 'here']
     """
     if not isinstance(text, str):
-        words = [] if isinstance(text, bytes) else list(text)
-        if isinstance(text, bytes) or not all(isinstance(word, KEYS) for word in words):
+        several = isinstance(text, Iterable) and not isinstance(text, bytes)
+        words = list(text) if several else []
+        if not several or not all(isinstance(word, KEYS) for word in words):
             raise DataError(f"a text is {text!r:.60}: must be a string, or a list of words")
         return words
     if callable(tokenizer):

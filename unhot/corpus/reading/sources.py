@@ -30,6 +30,12 @@ Source: TypeAlias = (
 )
 
 
+NO_STRINGS = (
+    "the column holds lists of tokens, but strings are needed (a tokenizer function takes str): choose a "
+    "column of strings, or leave the function out"
+)
+
+
 class Column(NamedTuple):
     """A column of the text's own table, to encode beside the text (see `encode`)."""
 
@@ -93,20 +99,21 @@ def _split_by(
     empty_lines: bool,
 ) -> Input:
     """Return the input for a tokenizer function, which splits each string of a source."""
-    table = table_chunks(source, column, empty_lines) if files is None else None
-    if (files is not None and files.token_lists) or (table is not None and table[0].tokens):
-        raise DataError(
-            "the column holds lists of tokens, but a tokenizer function takes str: leave the function out, "
-            "or choose a column of strings"
-        )
-    if files is not None:
-        lines: Iterator[object] = file_lines(files, block)
-    elif table is not None:
-        lines = table_lines(table[1])
-    else:
-        lines = _items(source, column, empty_lines)
+    if files is not None and files.token_lists:
+        raise DataError(NO_STRINGS)
+    lines = sentences_of(source, column, empty_lines) if files is None else file_lines(files, block)
     reader = SentenceReader(tokenized(lines, tokenizer))
     return Input(files or reader, reader.blocks, TOKEN_LISTS, None)
+
+
+def sentences_of(source: Any, column: str | None, nulls: bool) -> Iterator[object]:
+    """Return the sentences of a table or of another iterable; `nulls`: see `table_chunks`."""
+    table = table_chunks(source, column, nulls)
+    if table is None:
+        return _items(source, column, nulls)
+    if table[0].tokens:
+        raise DataError(NO_STRINGS)
+    return table_lines(table[1])
 
 
 def check_input(source: object, tokenizer: Tokenizer) -> None:
