@@ -32,3 +32,14 @@ def test_a_number_of_bytes_that_is_too_large_or_none(size):
 def test_whole_numbers_beyond_floats_are_not_finite(check):
     with pytest.raises(ConfigError, match=r"lr=1000.*finite"):
         check(10**400)
+
+
+def test_a_library_that_cannot_be_loaded_is_not_called_missing(tmp_path, monkeypatch):
+    """With too little memory the parts of PyTorch cannot be mapped, though it is installed."""
+    (tmp_path / "broken_library.py").write_text(
+        "raise ImportError('lib.so: failed to map segment from shared object')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingExtra, match="which cannot be loaded .*failed to map segment") as found:
+        extra("broken_library", "torch", "a neural language model")
+    assert "pip install" not in str(found.value)

@@ -51,6 +51,8 @@ def extra(module: str, name: str, purpose: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        if not isinstance(error, ModuleNotFoundError):  # too little memory, or a broken installation
+            raise MissingExtra(f"{purpose} needs {module}, which cannot be loaded ({error})") from error
         raise MissingExtra(
             f"{purpose} needs {module}, which is not installed ({error}): pip install 'unhot[{name}]'"
         ) from error

@@ -108,7 +108,7 @@ def _out_of_memory(error: Exception) -> bool:
     """Return whether an error says that there is no memory left; PyTorch and threads have no type for it."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
-    told = "can't start new thread", "can't allocate memory"
+    told = "can't start new thread", "can't allocate memory", "failed to map segment"
     return isinstance(error, MemoryError) or any(text in str(error) for text in told)
 
 
