@@ -9,7 +9,7 @@ import pytest
 from unhot import Vectors
 from unhot.errors import ConfigError
 from unhot.evaluate import analogies
-from unhot.evaluate.analogy_answers import METHODS, answers
+from unhot.evaluate.analogies import METHODS, answers
 from unhot.evaluate.analogy_files import Question, read_analogies
 from unhot.evaluate.lookup import Lookup
 
@@ -99,7 +99,7 @@ def test_answers_are_those_of_a_loop(vectors, method, monkeypatch):
     assert found.tolist() == expected
     assert told == [(len(vectors), len(vectors))]
     # neither the blocks nor the threads change anything
-    monkeypatch.setattr("unhot.evaluate.analogy_answers.BLOCK", 64)
+    monkeypatch.setattr("unhot.evaluate.analogies.BLOCK", 64)
     monkeypatch.setattr(vectors, "threads", 5)
     assert answers(Lookup(vectors, case="exact"), asked, method, lambda *done: None).tolist() == expected
 

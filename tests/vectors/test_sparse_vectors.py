@@ -12,7 +12,7 @@ from unhot import Vectors, Vocabulary
 from unhot.corpus.cells import Cells
 from unhot.errors import ConfigError, DataError
 from unhot.evaluate import analogies, similarity
-from unhot.evaluate.analogy_answers import answers
+from unhot.evaluate.analogies import answers
 from unhot.evaluate.lookup import look_up
 from unhot.vectors.sparse_vectors import SparseVectors
 from unhot.vocab.vocabulary import UnknownWord
@@ -154,7 +154,7 @@ def test_analogies_are_those_of_dense_vectors(both, tmp_path, method, case, rest
 
 @pytest.mark.parametrize("method", ["add", "mul"])
 def test_each_answer_is_that_of_dense_vectors(both, method, monkeypatch):
-    monkeypatch.setattr("unhot.evaluate.analogy_answers.TABLE", 1)  # block by block
+    monkeypatch.setattr("unhot.evaluate.analogies.TABLE", 1)  # block by block
     asked = np.random.default_rng(7).integers(0, 50, (300, 3)).astype(np.int32)
     found, expected = (
         answers(look_up(v, restrict_vocab=55, case="ignore"), asked, method, lambda *_: None).tolist()

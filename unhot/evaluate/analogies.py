@@ -2,10 +2,19 @@
 
     accuracy = right answers / questions whose words are all known
 
-`analogy_files.py` describes the files of questions, `analogy_answers.py` how a question is answered. With
-`restrict_vocab=n` only the first n words are known: a question with another word is left out and counted as
-unknown, and no other word can be an answer. Spellings that differ only in case are one word, unless
-`case="exact"`. The figures equal those of gensim's `evaluate_word_analogies` with the same `restrict_vocab`.
+    add   3CosAdd: the word r with the largest  cos(r, b) - cos(r, a) + cos(r, c)
+    mul   3CosMul: the word r with the largest  cos'(r, b) cos'(r, c) / (cos'(r, a) + 1e-6)
+                                                cos' = (1 + cos) / 2
+
+3CosAdd finds the same word as `most_similar(positive=[b, c], negative=[a])`, which divides all scores by the
+same length. Thousands of questions consist of a few hundred words. So the cosines of these words with a block
+of candidates are computed once (for dense vectors, in one matrix product), and a question only combines three
+rows of them (`analogy_scores.py`).
+
+`analogy_files.py` describes the files of questions. With `restrict_vocab=n` only the first n words are known:
+a question with another word is left out and counted as unknown, and no other word can be an answer. Spellings
+that differ only in case are one word, unless `case="exact"`. The figures equal those of gensim's
+`evaluate_word_analogies` with the same `restrict_vocab`.
 
 The interval is a bootstrap over questions. Questions of a section share words, so the interval is too narrow
 for other words.
@@ -15,19 +24,60 @@ References: Mikolov et al. 2013; Levy and Goldberg 2014; Gladkova et al. 2016 (B
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from unhot.errors import one_of, whole
-from unhot.evaluate.analogy_answers import METHODS, answers
 from unhot.evaluate.analogy_files import Relation, read_analogies
 from unhot.evaluate.bootstrap import Interval, mean_interval
 from unhot.evaluate.figures import Progress, WordFigures, share
 from unhot.evaluate.files import File
 from unhot.evaluate.lookup import WordLookup, look_up
+from unhot.types import Ids
 from unhot.vectors.word_rows import KeyedWords
+
+METHODS = ("add", "mul")
+BLOCK = 1024  # candidates at a time
+TABLE = 1 << 22  # the most cosines at a time, if the questions have very many words
+
+
+def answers(lookup: WordLookup, asked: Ids, method: str, tell: Callable[[int, int], None]) -> Ids:
+    """Return the row that answers each question [questions, 3] of rows a, b, c; -1 if there is none.
+
+    Of equal scores, the first row wins. a, b and c, and other spellings of them (see `WordLookup.names`), are
+    never answers. `tell` is called with the number of candidates done and their total.
+    """
+    from unhot.evaluate.analogy_scores import GROUP, Answers, Questions, Quotient, Sum, answer
+
+    words, places = np.unique(asked, return_inverse=True)
+    cosines = lookup.cosines_with(words)
+    questions = Questions(places.reshape(asked.shape).astype(np.int32), lookup.names[asked])
+    best = Answers(np.full(len(asked), -1, np.int32), np.full(len(asked), -np.inf, np.float32))
+    width = min(BLOCK, max(1, TABLE // (words.size * GROUP)) * GROUP)
+    table = np.empty((words.size, width), np.float32)
+    ends = np.linspace(0, len(asked), lookup.vectors.threads + 1).astype(np.int64).tolist()
+    with ThreadPoolExecutor(lookup.vectors.threads) as pool:
+        for first in range(0, lookup.size, width):
+            last = min(first + width, lookup.size)
+            table[:, : last - first] = cosines(first, last)
+            table[:, last - first :] = np.nan
+            if method == "mul":
+                table += 1
+                table *= 0.5
+            flat = table.reshape(-1)
+            scores = Sum(flat) if method == "add" else Quotient(flat)
+            jobs = [
+                pool.submit(answer, scores, width, first, lookup.names, questions, best, *chunk)
+                for chunk in pairwise(ends)
+            ]
+            for job in jobs:
+                job.result()
+            tell(last, lookup.size)
+    return best.rows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,8 @@
-"""The device that PyTorch works on, and its random numbers."""
+"""The device that PyTorch works on, its threads, and its random numbers.
+
+The threads of PyTorch do not survive a fork, but the child still waits for them: its first large operation
+would hang if the parent had used them. So a forked child works with one thread.
+"""
 
 import os
 import threading
@@ -9,7 +13,17 @@ import torch
 from torch import distributed as group
 
 from unhot.errors import ConfigError
-from unhot.nn.forks import usable_threads
+
+_parent = os.getpid()
+
+
+def usable_threads(number: int) -> int:
+    """Return how many threads PyTorch may use here: one in a forked child."""
+    return number if os.getpid() == _parent else 1
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 GENERATOR = threading.Lock()  # held while seeded: PyTorch has one generator per process
 

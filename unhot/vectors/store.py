@@ -19,7 +19,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unhot.errors import ConfigError, DataError, whole
+from unhot.errors import ConfigError, DataError, extra, whole
 from unhot.index.exact import Exact, usable_cores
 from unhot.index.hnsw import Hnsw, HnswSettings
 from unhot.index.lengths import cosines_with, directed, rounded, unit, units
@@ -40,7 +40,6 @@ from unhot.vectors.queries import (
     weighted,
 )
 from unhot.vectors.sentences import document_similarity, sentence_vector, sentence_vectors
-from unhot.vectors.transport import movers_distance
 from unhot.vectors.word_rows import WordRows
 
 MULTIPLIED_FLOOR = 1e-6  # keeps a quotient of cosines finite; gensim's value
@@ -427,3 +426,15 @@ def _vector(vectors: Vectors, item: Key | ArrayLike) -> NDArray[np.floating]:
             f"of {vectors.vector_size} numbers"
         )
     return vector
+
+
+def movers_distance(x: Doubles, p: Doubles, y: Doubles, q: Doubles) -> float:
+    """Return the word mover's distance: the least cost of moving vectors x with shares p to y with shares q.
+
+        min over T >= 0 of sum_ij T_ij |x_i - y_j|    with sum_j T_ij = p_i, sum_i T_ij = q_j
+
+    Reference: Kusner et al., From Word Embeddings To Document Distances, 2015.
+    """
+    ot = extra("ot", "wmd", "the word mover's distance")
+    costs = np.array([np.sqrt(np.square(y - row).sum(axis=1)) for row in x])  # [x, y]
+    return float(ot.emd2(p, q, costs)) if costs.any() else 0.0

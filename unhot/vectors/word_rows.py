@@ -1,6 +1,8 @@
 """Look up and change words and their rows: `get_vector`, slices, `add_vectors`. The names are gensim's."""
 
+import difflib
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self, overload
 
@@ -12,9 +14,25 @@ from unhot.index.lengths import norms, unit, units
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats.table import checked_counts
 from unhot.vectors.queries import KEYS, Key, refuse_bytes
-from unhot.vectors.spelling import similar_spellings
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import UnknownWord
+
+SPELLINGS = 5_000  # the most words that are compared letter by letter with the unknown one: about 0.1 s
+
+
+def similar_spellings(word: object, words: Iterable[str]) -> list[str]:
+    """Return up to three similar words of about the same length and with the same first letter.
+
+    Upper and lower case count as equal.
+    """
+    if not isinstance(word, str) or not word:
+        return []
+    folded = word.casefold()
+    near = (each for each in words if abs(len(each) - len(word)) <= 2 and each[:1].casefold() == folded[:1])
+    spelled: dict[str, str] = {}
+    for each in itertools.islice(near, SPELLINGS):
+        spelled.setdefault(each.casefold(), each)
+    return [spelled[each] for each in difflib.get_close_matches(folded, spelled, n=3, cutoff=0.75)]
 
 
 class KeyedWords:
