@@ -12,7 +12,7 @@ from unhot.kernels.columns import PARTS
 from unhot.kernels.loop import scratch
 from unhot.kernels.rng import stream_key
 from unhot.kernels.windows import Text, Window, keep_threshold, kept_buffer
-from unhot.models import session_feeders, side_feeders
+from unhot.models import bag_feeders, session_feeders
 from unhot.models.compiled_engine import make_kernel
 from unhot.models.eges import EGES
 from unhot.models.session_feeders import Sessions
@@ -118,7 +118,7 @@ def test_references_are_gradients():
     rows, mixing, out = rng.normal(size=(3, 4)), rng.normal(size=3), rng.normal(size=(2, 4))
     labels = np.array([1.0, 0.0])
     for reference, arrays, first in (
-        (lambda: side_feeders.reference(rows, mixing, out, labels), (rows, mixing, out), 1),
+        (lambda: bag_feeders.reference(rows, mixing, out, labels), (rows, mixing, out), 1),
         (lambda: session_feeders.reference(mixing, rows[:, :3], out[:, :3]), (mixing,), 1),
     ):
         _, *gradients = reference()

@@ -21,10 +21,10 @@ from unhot.kernels.loop import Params, scratch
 from unhot.kernels.rng import bits_at_integer, stream_key
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.windows import Text, Window, keep_threshold, kept_buffer
+from unhot.models.bag_feeders import FARTHEST
 from unhot.models.cbow import CBOW
 from unhot.models.compiled_engine import make_kernel
 from unhot.models.fasttext import FastText
-from unhot.models.ngram_feeders import FARTHEST
 from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, Head, parse_output
 from unhot.train.params import HotSizes, Sizes, padded, start_params, without_copies

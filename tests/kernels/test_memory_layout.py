@@ -9,9 +9,9 @@ from unhot.kernels.bags import Bags
 from unhot.kernels.chunk import NO_COPIES, UNCHANGED
 from unhot.kernels.feeder import Inputs, input_of
 from unhot.kernels.jit import kernel
+from unhot.models.bag_feeders import WeightedFeeder
 from unhot.models.line_bags import LineBags
 from unhot.models.line_engine import _put_rows
-from unhot.models.side_feeders import WeightedFeeder
 
 FIRST, COUNT = 30, 20  # the place of what a loop reads, and how many numbers
 FAR = 1 << 14

@@ -8,7 +8,7 @@ from typing import Any
 
 from unhot.kernels.chunk import hot_row
 from unhot.kernels.columns import Targets
-from unhot.kernels.feeder import ones_at
+from unhot.kernels.feeder import fetch, ones_at, prepare, targets_of
 from unhot.kernels.jit import inner
 from unhot.kernels.simd.rows import prefetch
 from unhot.kernels.windows import contexts_of, fill_inputs, keep_words
@@ -57,3 +57,10 @@ def context_targets_with_draws(feeder: Any, scratch: Any, place: Any) -> Any:
 def fetch_entering(feeder: Any, shape: Any, params: Any, scratch: Any, place: Any, how: Any) -> None:
     """Prefetch the row of the word that enters the window next."""
     prefetch(shape, params.in_vectors, scratch.feed.row[place + feeder.window.size + 1])
+
+
+def register_windows(feeder: type, targets: Any, fetches: Any = fetch_entering) -> None:
+    """Register the functions of a feeder: `targets` returns its targets, `fetches` prefetches its rows."""
+    prepare.register(feeder)(prepare_windows)
+    fetch.register(feeder)(fetches)
+    targets_of.register(feeder)(targets)

@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from unhot.kernels.bags import Bags
-from unhot.kernels.feeder import Bag, fetch, input_of, prepare, targets_of
-from unhot.kernels.window_feeder import centre_target, fetch_entering, prepare_windows
+from unhot.kernels.feeder import Bag, input_of
+from unhot.kernels.window_feeder import centre_target, register_windows
 from unhot.kernels.windows import Text, Window, fill_inputs
 from unhot.models.engine import Wiring
 from unhot.models.learned_words import LearnedWords
@@ -69,9 +69,7 @@ class CBOW(WordModel):
         return Wiring(feeder, context_bags, window, listed=around, combine=self.combine)
 
 
-prepare.register(CBOWFeeder)(prepare_windows)
-fetch.register(CBOWFeeder)(fetch_entering)
-targets_of.register(CBOWFeeder)(centre_target)
+register_windows(CBOWFeeder, centre_target)
 
 
 @input_of.register(CBOWFeeder)

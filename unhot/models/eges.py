@@ -3,7 +3,7 @@
     H_v = sum_j exp(a_v^j) x_j / sum_j exp(a_v^j)    over the item's own row and the rows of its side values
 
 Items that were hardly seen lean on their side values. The walks are those of item_graph.py; the step is in
-side_feeders.py.
+bag_feeders.py.
 
 Items that were never seen have vectors, too: the mean of the rows of their side values, weighted by exp(b_j),
 where b_j is how much higher a_v^j is than those of the other side values of an item v, in the mean over the
@@ -29,6 +29,7 @@ from unhot.graphs.walks import no_walks
 from unhot.items.side_values import SideValues
 from unhot.kernels.bags import NO_MIXING, Bags
 from unhot.kernels.windows import Window
+from unhot.models.bag_feeders import MeanFeeder, WeightedFeeder
 from unhot.models.engine import Wiring, near_words
 from unhot.models.fasttext import NOTHING
 from unhot.models.fitting import Begins, Tells
@@ -44,7 +45,6 @@ from unhot.models.model import model
 from unhot.models.ngram_rows import NgramRows, keyed_bags, shared_rows
 from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import ItemFields, Range, WalkFields
-from unhot.models.side_feeders import MeanFeeder, WeightedFeeder
 from unhot.models.state import InEpochs
 from unhot.models.windows import (
     check_windows,

@@ -16,7 +16,7 @@ gradients vary together, not their mean, and in three of four cases the rows are
 
 With the mean each row moves by lr dL/dh, as in fastText, which is n times its gradient. With the sum each row
 moves by lr dL/dh, too, which is its gradient; then h moves n times as far, and the learning rate is lower
-(`RATES`). See ngram_feeders.py for the reasons, for rows that repeat and for words of very many rows.
+(`RATES`). See bag_feeders.py for the reasons, for rows that repeat and for words of very many rows.
 
 Reference: Bojanowski et al., Enriching word vectors with subword information, 2017.
 """
@@ -37,12 +37,12 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.kernels.bags import Bags
 from unhot.kernels.simd.lanes import HAS_HALVES
 from unhot.kernels.windows import Window
+from unhot.models.bag_feeders import NgramCBOWFeeder, NgramSkipGramFeeder
 from unhot.models.engine import Wiring, near_words
 from unhot.models.fasttext_file import read_model, write_model
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
-from unhot.models.ngram_feeders import NgramCBOWFeeder, NgramSkipGramFeeder
 from unhot.models.ngram_rows import NgramRows, ngram_rows
 from unhot.models.state import FitState, InEpochs
 from unhot.models.text_model import encoded

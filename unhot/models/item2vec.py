@@ -16,9 +16,9 @@ import numpy as np
 from unhot.corpus.indexed_folder import read_only
 from unhot.errors import ConfigError
 from unhot.kernels.chunk import hot_row
-from unhot.kernels.feeder import Each, fetch, input_of, ones_at, prepare, targets_of
+from unhot.kernels.feeder import Each, input_of, ones_at
 from unhot.kernels.simd.lanes import LANES
-from unhot.kernels.window_feeder import centre_target, fetch_entering, prepare_windows
+from unhot.kernels.window_feeder import centre_target, register_windows
 from unhot.kernels.windows import AFTER, BEFORE, BOTH, Text, Window, fill_inputs
 from unhot.logs.log import Log
 from unhot.models.engine import EngineData, Wiring, near_words
@@ -156,9 +156,7 @@ def user_mark(items: Sequence[str]) -> str:
     return mark
 
 
-prepare.register(UserFeeder)(prepare_windows)
-fetch.register(UserFeeder)(fetch_entering)
-targets_of.register(UserFeeder)(centre_target)
+register_windows(UserFeeder, centre_target)
 
 
 @input_of.register(UserFeeder)

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.columns import Targets, find, put
-from unhot.kernels.feeder import Bag, fetch, given_columns, input_of, ones_at, prepare, targets_of
+from unhot.kernels.feeder import Bag, given_columns, input_of, ones_at
 from unhot.kernels.jit import inner
 from unhot.kernels.rng import GAMMA, mix
 from unhot.kernels.simd.lanes import LANES
-from unhot.kernels.window_feeder import fetch_entering, prepare_windows
+from unhot.kernels.window_feeder import register_windows
 from unhot.kernels.windows import Text, Window, contexts_of, fill_inputs
 from unhot.noise.alias import draw_within
 from unhot.types import Doubles, Ids, Starts, Words64
@@ -71,11 +71,6 @@ def reference(x: Doubles, targets: Doubles, negatives: Doubles) -> tuple[Doubles
     return loss, up @ targets + down @ negatives, np.outer(up, x), np.outer(down, x)
 
 
-for _feeder in (BookedFeeder, SessionFeeder):
-    prepare.register(_feeder)(prepare_windows)
-    fetch.register(_feeder)(fetch_entering)
-
-
 @inner
 def line_of(feeder: Any, kept: Any, centre: Any) -> Any:
     """Return the number of the line that a centre is in."""
@@ -89,8 +84,6 @@ def booked_with(feeder: Any, kept: Any, centre: Any) -> Any:
     return np.int32(-1) if booked == kept.word[centre] else booked
 
 
-@targets_of.register(SessionFeeder)
-@targets_of.register(BookedFeeder)
 def _around_and_booked(feeder: Any, scratch: Any, centre: Any) -> Any:
     """Return the items around the centre, and the booked one, as targets, each with its own draws."""
     kept, inputs = scratch.feed, scratch.inputs
@@ -109,6 +102,10 @@ def _around_and_booked(feeder: Any, scratch: Any, centre: Any) -> Any:
             inputs.times[pad] = np.float32(0.0)
         times, total = own, total + 1
     return Targets(inputs.row, 0, inputs.times, times, count, total, total, 1)
+
+
+register_windows(BookedFeeder, _around_and_booked)
+register_windows(SessionFeeder, _around_and_booked)
 
 
 @input_of.register(SessionFeeder)

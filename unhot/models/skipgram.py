@@ -23,8 +23,8 @@ import numpy as np
 
 from unhot.errors import ConfigError
 from unhot.kernels.bags import Bags
-from unhot.kernels.feeder import Bag, Each, fetch, input_of, ones_at, prepare, targets_of
-from unhot.kernels.window_feeder import centre_target, context_targets, fetch_entering, prepare_windows
+from unhot.kernels.feeder import Bag, Each, input_of, ones_at
+from unhot.kernels.window_feeder import centre_target, context_targets, register_windows
 from unhot.kernels.windows import Text, Window, contexts_of, fill_inputs
 from unhot.models import exact
 from unhot.models.cell_model import CellData
@@ -128,11 +128,8 @@ def skipgram_wiring(predicts: str, window: Window) -> Wiring:
     return Wiring(ContextsFeeder, context_pairs, window, targets=around, listed=around)
 
 
-for _feeder in (CentreFeeder, ContextsFeeder):
-    prepare.register(_feeder)(prepare_windows)
-    fetch.register(_feeder)(fetch_entering)
-targets_of.register(CentreFeeder)(centre_target)
-targets_of.register(ContextsFeeder)(context_targets)
+register_windows(CentreFeeder, centre_target)
+register_windows(ContextsFeeder, context_targets)
 
 
 @input_of.register(CentreFeeder)
