@@ -341,7 +341,7 @@ def test_two_trainings_cannot_write_the_same_files(text, tmp_path):
 
 
 def test_a_disk_too_small_is_noticed_before_training(text, tmp_path, monkeypatch):
-    monkeypatch.setattr("unhot.train.disk_plan.free_space", lambda path: 1000)
+    monkeypatch.setattr("unhot.train.checkpoint.free_space", lambda path: 1000)
     code, _, err = train(text, tmp_path / "model")
     assert code == 1
     assert f"unhot: {tmp_path}/model: the model will need 5 kB there, but 1 kB are free" in err

@@ -99,7 +99,7 @@ def test_answers_are_those_of_a_loop(vectors, method, monkeypatch):
     assert found.tolist() == expected
     assert told == [(len(vectors), len(vectors))]
     # neither the blocks nor the threads change anything
-    monkeypatch.setattr("unhot.evaluate.analogies.BLOCK", 64)
+    monkeypatch.setitem(answers.__globals__, "BLOCK", 64)
     monkeypatch.setattr(vectors, "threads", 5)
     assert answers(Lookup(vectors, case="exact"), asked, method, lambda *done: None).tolist() == expected
 

@@ -9,7 +9,7 @@ import pytest
 
 from unhot import Vectors
 from unhot.evaluate import categories
-from unhot.evaluate.clusters import clusters
+from unhot.evaluate.categories import clusters
 
 
 def units(rng, n, dim):

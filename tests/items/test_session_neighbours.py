@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.items.histories import histories_of, newest
-from unhot.items.session_neighbours import session_sets
+from unhot.models.session_knn import session_sets
 
 ITEMS = 6
 LISTS = st.lists(st.integers(0, ITEMS - 1), max_size=8)

@@ -5,8 +5,7 @@ import pytest
 
 import unhot
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.lm.mixing import learned_weights
-from unhot.models.mixture import Mixture
+from unhot.models.mixture import Mixture, learned_weights
 from unhot.models.ngram_model import NGramModel
 from unhot.vectors.formats.directory import load_model
 

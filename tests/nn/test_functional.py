@@ -26,8 +26,8 @@ from unhot.nn.functional import (
     tree_paths,
 )
 from unhot.outputs import parse_output
-from unhot.tree.balanced import balanced
 from unhot.tree.huffman import huffman
+from unhot.tree.paths import balanced
 
 GOLDEN = json.loads(
     (Path(__file__).parents[1] / "golden" / "tf_sampled_losses.json").read_text(encoding="utf-8")

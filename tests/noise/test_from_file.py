@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.noise import from_file
+from unhot.noise import choose
+from unhot.noise.choose import file_weights, fixed_unigram
 from unhot.noise.expected import expected_counts
-from unhot.noise.from_file import file_weights, fixed_unigram
 
 
 def weights_of(tmp_path, content):
@@ -66,7 +66,7 @@ def test_files_that_are_none(tmp_path, monkeypatch):
         file_weights(tmp_path)
     with pytest.raises(DataError, match="cannot be read: embedded null"):
         file_weights("a\0b")
-    monkeypatch.setattr(from_file, "LONGEST_LINE", 8)
+    monkeypatch.setattr(choose, "LONGEST_LINE", 8)
     assert weights_of(tmp_path, b"abcde,1\nabcdef,2").tolist() == [1, 2]
     with pytest.raises(FormatError, match="line 2: longer than 8 bytes"):
         weights_of(tmp_path, b"a,1\nabcdefg,2")

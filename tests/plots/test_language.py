@@ -2,8 +2,8 @@
 
 import pytest
 
+from unhot.plots.comparisons import bands
 from unhot.plots.curves import curves
-from unhot.plots.language import bands
 
 
 @pytest.fixture

@@ -4,9 +4,8 @@ import pytest
 
 import unhot
 from unhot.errors import DataError
-from unhot.train import disk_plan
-from unhot.train.checkpoint import Checkpoint
-from unhot.train.disk_plan import DiskPlan
+from unhot.train import checkpoint
+from unhot.train.checkpoint import Checkpoint, DiskPlan
 
 LINES = [[f"w{(i * i + j) % 50}" for j in range(10)] for i in range(200)]
 SMALL = {"dim": 8, "min_count": 1, "epochs": 2, "threads": 1}
@@ -24,7 +23,7 @@ def free(monkeypatch):
     """Sets how much space a disk seems to have."""
 
     def set_to(size):
-        monkeypatch.setattr(disk_plan, "free_space", lambda path: size)
+        monkeypatch.setattr(checkpoint, "free_space", lambda path: size)
 
     return set_to
 
@@ -63,7 +62,7 @@ def test_the_plan_is_what_the_saved_model_takes(model, tmp_path, monkeypatch):
     model.save(folder)
     size = sum(path.stat().st_size for path in folder.rglob("*"))
     assert plans[0].folder == folder
-    assert size <= plans[0].model <= size + disk_plan.ROUNDING
+    assert size <= plans[0].model <= size + checkpoint.ROUNDING
     assert plans[0].checkpoint >= plans[0].model
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from unhot.errors import DataError
-from unhot.tree.balanced import balanced
-from unhot.tree.paths import longest
+from unhot.tree.paths import balanced, longest
 
 
 @pytest.mark.parametrize("words", [*range(1, 40), 63, 64, 65, 1000, 1024, 1025])

@@ -8,8 +8,8 @@ from typing import Any
 
 from unhot.bench.language import LanguageComparison, LanguageRow
 from unhot.bench.report import MEGABYTE, ComparisonReport, FigureColumn, Picture
+from unhot.plots.comparisons import bands
 from unhot.plots.curves import SteadyLine, curves
-from unhot.plots.language import bands
 
 RARE = "1-9"  # the band of rare words
 SIZE = (9.0, 5.0)  # inches of a picture

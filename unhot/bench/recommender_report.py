@@ -7,7 +7,7 @@ from typing import Any
 
 from unhot.bench.recommenders import SHOWN, ComparedModel, RecommenderComparison, settings_text
 from unhot.bench.report import ComparisonReport, FigureColumn, Picture
-from unhot.plots.recommending import ranking
+from unhot.plots.comparisons import ranking
 
 COLUMNS = (
     FigureColumn("model", "model"),

@@ -173,7 +173,7 @@ def _checked(input: str, output: str, save_output: bool, given: Unsupervised) ->
 
 def _check_room(path: Path, save_output: bool, progress: Progress) -> None:
     """Raise a `DataError` when a training starts if its files will not fit the disk."""
-    from unhot.train.disk_plan import DiskPlan
+    from unhot.train.checkpoint import DiskPlan
 
     if progress.event == "start":
         words, dim, buckets = (progress.details[name] for name in ("vocabulary", "dim", "buckets"))

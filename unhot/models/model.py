@@ -42,8 +42,7 @@ from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads,
 from unhot.models.settings import Range, check_settings
 from unhot.models.state import FitState, L, Learned, Training
 from unhot.specs import registering
-from unhot.train.checkpoint import Checkpoint, fingerprint
-from unhot.train.disk_plan import ROUNDING, DiskPlan
+from unhot.train.checkpoint import ROUNDING, Checkpoint, DiskPlan, fingerprint
 from unhot.train.history import History
 from unhot.train.progress import Callback, Progress
 from unhot.vectors.formats.directory import COUNTS, SavedModel, checkpoint_of, remove_checkpoint, save_model

@@ -31,7 +31,7 @@ from torch import Generator, Tensor
 
 from unhot.errors import ConfigError, DataError, finite, whole
 from unhot.nn.classes import check_tensor, checked_classes, readable
-from unhot.noise import from_file
+from unhot.noise import choose
 from unhot.noise.distinct import draw_distinct
 from unhot.noise.weights import checked_weights
 from unhot.tree.given import file_state
@@ -117,7 +117,7 @@ def fixed_unigram(
     Weights come from `unigrams`, or from the last field of each line of `vocab_file`. The first
     `num_reserved_ids` ids have no weight and are never drawn. A shard holds the ids with
     id % num_shards == shard, numbered id // num_shards, and `range_max` is the number of its ids; see
-    unhot.noise.from_file.
+    unhot.noise.choose.
 
     Tables are cached for the next call with the same weights; comparing an array or a tensor is faster than
     comparing a list.
@@ -166,10 +166,8 @@ def _table(
 
     `state` changes with the file, so that a changed file is read again.
     """
-    given = (
-        from_file.file_weights(weights) if isinstance(weights, str) else np.frombuffer(weights, np.float64)
-    )
-    q = from_file.fixed_unigram(given, *place)
+    given = choose.file_weights(weights) if isinstance(weights, str) else np.frombuffer(weights, np.float64)
+    q = choose.fixed_unigram(given, *place)
     return q, torch.from_numpy(q).cumsum(0), torch.from_numpy(q).to(device, dtype)
 
 

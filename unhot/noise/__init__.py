@@ -1,7 +1,7 @@
 """Noise: distributions q over word ids, from which output layers draw.
 
-    q                 rules.py (unigram, uniform, log-uniform), from_file.py; choose.py finds a distribution
-                      by its name
+    q                 rules.py (unigram, uniform, log-uniform); choose.py finds a distribution by its name, or
+                      reads it from a file
     draws from q      alias.py (inside kernels), distribution.py (`Noise`, for Python), distinct.py (without
                       replacement)
     counts c          expected.py: how often each id is expected among k draws

@@ -4,15 +4,94 @@
     uniform        all ids are equally likely; power has no effect
     log_uniform    q by rank; ids must be sorted by descending count; power has no effect
     learned        q proportional to (count + 1) ** power, as if each id had been counted once more
-    file:PATH      q proportional to weight ** power, weights from a file (from_file.py), line i for id i
+    file:PATH      q proportional to weight ** power, weights from a file, line i for id i
 
-A file must have one weight for each word.
+A file has a comma-separated line for each word, with its weight in the last field: the format of TensorFlow's
+`fixed_unigram_candidate_sampler`, `word,17` or just `17`. Empty lines are skipped. Only the last field is
+read, so the others may hold anything, in any encoding.
 """
 
-from unhot.errors import ConfigError
-from unhot.noise.from_file import file_weights, fixed_unigram
+from __future__ import annotations
+
+import math
+from array import array
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.errors import ConfigError, DataError, FormatError, whole
 from unhot.noise.rules import log_uniform, uniform, unigram
+from unhot.noise.weights import checked_weights, normalised
+from unhot.regular import named_size
 from unhot.types import Counts, Doubles
+
+LONGEST_LINE = 2**20  # bytes; a file with a longer line is not a file of weights
+UTF8_MARK = b"\xef\xbb\xbf"
+
+
+def file_weights(path: str | Path) -> Doubles:
+    """Return the weight in the last field of every line that is not empty: [lines]."""
+    weights = array("d")
+    try:
+        named_size(Path(path))  # a saved model may name anything: a pipe would block
+        with Path(path).open("rb") as file:
+            _read(path, file, weights)
+    except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if not weights:
+        raise FormatError(f"{path}: holds no weights: every line must end with a number")
+    return np.array(weights)
+
+
+def _read(path: str | Path, file: BinaryIO, weights: array[float]) -> None:
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise FormatError(
+                f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes: this is not a file of weights"
+            )
+        if number == 1:
+            line = line.removeprefix(UTF8_MARK)
+        if line.strip(b"\r\n"):
+            weights.append(_weight(path, number, line.rpartition(b",")[2].strip()))
+
+
+def _weight(path: str | Path, number: int, field: bytes) -> float:
+    try:
+        weight = -1.0 if b"_" in field else float(field)  # only Python reads 1_000 as a number; refuse it
+    except ValueError:
+        weight = -1.0
+    if not 0 <= weight < math.inf:
+        # a saved model may name any file, so what is in it is not shown
+        raise FormatError(f"{path}, line {number}: the last field must be a weight, a finite number >= 0")
+    return weight
+
+
+def fixed_unigram(
+    weights: ArrayLike, power: float = 1.0, reserved: int = 0, shards: int = 1, shard: int = 0
+) -> Doubles:
+    """Return the probabilities of the ids of one shard: [ids of the shard].
+
+    The first `reserved` ids have no line in the file and q = 0; the weights belong to the ids after them.
+    With shards, a sampler holds every id with id % shards == shard, under the local number id // shards, and
+    q sums to one within the shard. (With reserved ids *and* shards, TensorFlow numbers the weights from the
+    reserved ids of the shard alone, so a weight may be in two shards or in none; here each weight is in
+    exactly one.)
+    """
+    reserved = whole("reserved", reserved, 0)
+    shards = whole("shards", shards, 1)
+    shard = whole("shard", shard, 0, shards - 1)
+    checked = checked_weights("weights", weights)
+    local = np.concatenate([np.zeros(reserved), checked])[shard::shards]
+    return normalised(
+        local, power, f"shard {shard} of {shards} has no weight above zero, so no id can be drawn"
+    )
+
 
 FILE = "file:"
 NOISES = ("unigram", "uniform", "log_uniform", "learned", "file:PATH")

@@ -31,10 +31,9 @@ from unhot.kernels.columns import candidates, find, put
 from unhot.kernels.linking import logistic_link
 from unhot.kernels.steps import link
 from unhot.outputs.layer import FILE, OutputLayer, output
-from unhot.tree.balanced import balanced
 from unhot.tree.given import file_state, from_codes, read_codes
 from unhot.tree.huffman import huffman, word2vec_tree
-from unhot.tree.paths import Paths, children, longest
+from unhot.tree.paths import Paths, balanced, children, longest
 from unhot.tree.search import best_first, found_words
 from unhot.types import Counts, Doubles, Ids
 

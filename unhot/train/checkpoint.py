@@ -1,9 +1,13 @@
-"""Checkpoints: when a training saves its state, and a checksum of the text or cells it is trained on.
+"""Checkpoints: when a training saves its state, the disk it needs, and a checksum of what it is trained on.
 
 A checkpoint is a model like any other, with the position of the training in its config. It is written between
 chunks, while no thread trains, and either completely or not at all. With one thread, a resumed training gives
 the same bytes as one that never stopped: a chunk's random numbers and its learning rate depend on the seed
 and on its place in the corpus alone.
+
+The disk space that a training needs for its model and its checkpoints is computed before it starts. While a
+checkpoint is written, the one before is still there. A checkpoint is not written if the model would then have
+no room beside it: a model is worth more than a checkpoint.
 """
 
 import hashlib
@@ -12,11 +16,12 @@ import time
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.corpus import Corpus
-from unhot.errors import ConfigError, at_least, whole
+from unhot.errors import ConfigError, DataError, at_least, whole
+from unhot.sizes import free_space, readable
 from unhot.vocab.vocabulary import encode_word
 
 
@@ -87,3 +92,36 @@ def fingerprint(source: Corpus | Cells) -> str:
     for name, other in beside.items():
         found.update(f"{name} {fingerprint(other)}\n".encode("ascii"))
     return found.hexdigest()
+
+
+ROUNDING = 1 << 15  # bytes for configs and manifests, and for files that fill whole blocks of a disk
+
+
+class DiskPlan(NamedTuple):
+    """Bytes that a training writes to a folder."""
+
+    folder: Path
+    model: int
+    checkpoint: int  # 0: the training saves none
+
+    def check(self) -> str:
+        """Raise a `DataError` if there is no room for the model; otherwise describe the plan in one line."""
+        free, both = free_space(self.folder), self.model + self.checkpoint
+        if free < self.model:
+            raise DataError(
+                f"{self.folder}: the model will need {readable(self.model)} there, but {readable(free)} are "
+                "free: make room, choose another place, or train a smaller model (a smaller dim, a higher "
+                "min_count)"
+            )
+        with_checkpoint = f", {readable(both)} with a checkpoint" if self.checkpoint else ""
+        tight = "; checkpoints will be left out until there is more room" if free < both else ""
+        return f"disk: {readable(self.model)} for the model{with_checkpoint}; {readable(free)} free{tight}"
+
+    def check_checkpoint(self) -> None:
+        """Raise a `DataError` if there is no room for another checkpoint and, later, for the model."""
+        free, both = free_space(self.folder), self.model + self.checkpoint
+        if free < both:
+            raise DataError(
+                f"{self.folder}: the checkpoint and the model need {readable(both)} there, but "
+                f"{readable(free)} are free"
+            )
