@@ -154,7 +154,7 @@ def test_analogies_are_those_of_dense_vectors(both, tmp_path, method, case, rest
 
 @pytest.mark.parametrize("method", ["add", "mul"])
 def test_each_answer_is_that_of_dense_vectors(both, method, monkeypatch):
-    monkeypatch.setattr("unhot.evaluate.analogies.TABLE", 1)  # block by block
+    monkeypatch.setitem(answers.__globals__, "TABLE", 1)  # block by block
     asked = np.random.default_rng(7).integers(0, 50, (300, 3)).astype(np.int32)
     found, expected = (
         answers(look_up(v, restrict_vocab=55, case="ignore"), asked, method, lambda *_: None).tolist()
