@@ -56,12 +56,8 @@ class JelinekMercer(Smoothing):
 
     def reference(self, tables: Tables, history: Ngram, word: str) -> float:
         """Compute the formula with the weights of the tables, see `reference_weights`."""
-        lower = self.reference(tables, history[1:], word) if history else 1 / len(tables.words)
-        found = tables.after[history]
-        if not found:
-            return lower
-        weight = tables.weights[len(history)][found.total().bit_length() - 1]
-        return float(weight * found[word] / found.total() + (1 - weight) * lower)
+        weights = tables.weights
+        return tables.mixed(lambda order, total, _: weights[order][total.bit_length() - 1], history, word)
 
 
 def reference_weights(tables: Tables, held: Iterable[Sequence[str]]) -> list[Doubles]:

@@ -150,6 +150,18 @@ class Tables:
             found.append(self.counts[last])
         return Tally(order, np.bincount(found, minlength=MOST)[:MOST], len(self.words))
 
+    def mixed(self, weight: Callable[[int, int, int], float], history: Ngram, word: str) -> float:
+        """Compute l ML(w | h) + (1 - l) p(w | h'); below single words, p = 1 / V.
+
+        l is weight(len(h), c(h), N1+(h .)).
+        """
+        lower = self.mixed(weight, history[1:], word) if history else 1 / len(self.words)
+        found = self.after[history]
+        if not found:
+            return lower
+        share = weight(len(history), found.total(), len(found))
+        return float(share * found[word] / found.total() + (1 - share) * lower)
+
     def last(self, order: int) -> Ngram | None:
         """Return the last n-gram in the order of lmplz (see modified_kneser_ney.py); None: there is none."""
         rank = {word: i for i, word in enumerate(ngram[0] for ngram in self.counts if len(ngram) == 1)}

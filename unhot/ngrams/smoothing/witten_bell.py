@@ -22,9 +22,4 @@ class WittenBell(Smoothing):
 
     def reference(self, tables: Tables, history: Ngram, word: str) -> float:
         """Compute the formula."""
-        lower = self.reference(tables, history[1:], word) if history else 1 / len(tables.words)
-        found = tables.after[history]
-        if not found:
-            return lower
-        weight = found.total() / (found.total() + len(found))
-        return weight * found[word] / found.total() + (1 - weight) * lower
+        return tables.mixed(lambda order, total, kinds: total / (total + kinds), history, word)
