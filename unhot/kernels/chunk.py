@@ -36,7 +36,7 @@ def one_piece(start: int, stop: int, window_key: Any, draw_key: Any) -> Where:
 class HotPlaces(NamedTuple):
     """The places of a thread's own copies: of the first rows of each matrix, and of ln Z.
 
-    The thread finds row r at r + shift if r < rows, else at r. `exchange.py` says when it passes on what it
+    The thread finds row r at r + shift if r < rows, else at r. `loop.py` says when it passes on what it
     has learned.
     """
 

@@ -5,7 +5,7 @@ written takes as long to fetch as one from far memory: two threads lose a quarte
 with more than one thread, each thread has a copy of the first rows of each matrix (ids are ranks: these are
 the most frequent). The copies lie behind the matrix.
 
-A thread passes on all that it has learned, often (kernels/exchange.py). Until then the others learn from an
+A thread passes on all that it has learned, often (kernels/loop.py). Until then the others learn from an
 older row. So the number of examples between two exchanges falls with the number of threads: on average, a
 copy lacks at most `ON_THEIR_WAY` updates by other threads. With 2, 8 and 32 threads vectors are as
 good as with one (docs/results/threads.md). If a thread passed on only its share of the change, 1 / threads,
