@@ -677,3 +677,32 @@ def test_errors_name_gensims_parameters(tmp_path):
     (tmp_path / "x.txt").write_bytes(b"1 2\n\xff 1 2\n")
     with pytest.raises(FormatError, match="read it with unicode_errors='replace' or 'ignore'"):
         KeyedVectors.load_word2vec_format(tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize("odd", ["trail ", "x  y", "new york", "two  "])
+@pytest.mark.parametrize("place", [0, 4, 48])
+def test_no_space_in_a_word_moves_the_rows_of_a_binary_file(odd, place, tmp_path):
+    words = [f"w{i}" for i in range(50)]
+    words[place] = odd
+    vectors = gensim.models.KeyedVectors(50)
+    vectors.add_vectors(words, np.random.default_rng(place).normal(size=(50, 50)).astype(np.float32))
+    vectors.save_word2vec_format(str(tmp_path / "x.bin"), binary=True)
+    with pytest.raises(FormatError):
+        unhot.Vectors.load(tmp_path / "x.bin")
+
+
+@pytest.mark.parametrize("ending", ["gz", "zst"])
+def test_packed_files_keep_no_name_of_a_temporary_file(ending, tmp_path):
+    """Unpacked with that name, a file would look like one of a dead process, which the next run removes."""
+    kv = KeyedVectors.load_word2vec_format(write_text(tmp_path), binary=False)
+    place = tmp_path / f"out.bin.{ending}"
+    kv.save_word2vec_format(place, fvocab=tmp_path / f"counts.{ending}", binary=True)
+    assert compression(place.read_bytes()[:10]) == ending
+    assert b"unhot-" not in place.read_bytes()[:200]
+    again = KeyedVectors.load_word2vec_format(place, fvocab=tmp_path / f"counts.{ending}", binary=True)
+    assert again.index_to_key == kv.index_to_key
+
+
+def write_text(folder):
+    (folder / "v.txt").write_text("2 2\nthe 1 2\ncat 3 4\n")
+    return folder / "v.txt"

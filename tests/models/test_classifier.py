@@ -520,8 +520,8 @@ def test_questions_that_cannot_be_answered_are_named():
         model.predict(["good"])
     model.fit(TEXTS, LABELS)
     for texts, told in (
-        ("good", "one string was given"),
-        ([None], "None is of type NoneType"),
+        ("good", "is of type str; give a list of texts"),
+        ([None], "None is of type NoneType: give strings"),
         ([0], "0 is of type int"),
     ):
         with pytest.raises(DataError, match=told):

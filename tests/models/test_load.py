@@ -2,6 +2,7 @@
 
 import gzip
 
+import numpy as np
 import pytest
 
 import unhot
@@ -9,7 +10,7 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.errors import DataError, UnhotError
+from unhot.errors import ConfigError, DataError, UnhotError
 from unhot.lm.language_model import LanguageModel
 
 TEXT = [["a", "b", "a", "c"], ["b", "c", "d"]] * 10
@@ -55,3 +56,15 @@ def test_nonsense_is_one_error(tmp_path):
             unhot.load(tmp_path / name)
     with pytest.raises(DataError):
         unhot.load(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("format", ["model2vec", "projector"])
+def test_folders_of_vectors_of_others(format, tmp_path):
+    unhot.Vectors(["a", "b", "c"], np.eye(3, dtype=np.float32)).save(tmp_path / "v", format=format)
+    assert unhot.load(tmp_path / "v").words == ["a", "b", "c"]
+
+
+def test_nothing_is_written_under_a_name_that_promises_compression(tmp_path):
+    with pytest.raises(ConfigError, match="not written compressed"):
+        unhot.Vectors(["a"], np.ones((1, 2), np.float32)).save(tmp_path / "v.txt.gz", format="word2vec-text")
+    assert not list(tmp_path.iterdir())

@@ -19,6 +19,7 @@ from unhot.models.ngram_model import NGramModel
 from unhot.models.word_model import WordModel
 from unhot.ngrams.kenlm_file import MAGIC, read_kenlm
 from unhot.ngrams.trie_scorer import TrieScorer
+from unhot.vectors.formats import PACKED
 from unhot.vectors.formats.directory import (
     CURRENT,
     SMALL,
@@ -33,7 +34,7 @@ from unhot.vectors.formats.sniff import head_of, is_fasttext, sniff
 from unhot.vectors.store import Vectors
 
 ARPA = b"\\data\\"  # how an ARPA file begins
-PACKED = (".gz", ".bz2", ".xz", ".zst")  # endings of compressed files
+
 
 for _module in pkgutil.iter_modules(unhot.models.__path__):
     if _module.name != "load":
@@ -76,6 +77,8 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Any:
         return _load_file(given)
     if not isinstance(found := opened(given), Path):  # an encoded text, a log or cells
         return found
+    if sniff(given) in ("model2vec", "projector"):
+        return Vectors.load(given)
     saved = load_model(given, verify=verify)
     name = saved.config.get("model")
     if name == "vectors":
@@ -97,7 +100,7 @@ def _load_file(path: Path) -> Any:
     head, kind = head_of(path), sniff(path)
     if (kind is None and path.suffix in PACKED) or head.lstrip().startswith((MAGIC, ARPA)):
         return load_language_model(path)
-    return load_model(path) if kind is None else Vectors.load(path)  # the first one raises an error
+    return Vectors.load(path)
 
 
 def load_language_model(path: str | os.PathLike[str], threads: int = 2) -> LanguageModel:

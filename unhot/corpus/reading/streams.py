@@ -14,11 +14,12 @@ HEAD = 10  # bytes that tell the kind of a file
 BUFFER = 1 << 18  # compressed bytes read at a time
 PIECE = 1 << 16  # bytes of text read at a time
 
-# kind: module, class, and the name of the class's argument for the compressed file
-PACKERS = {
-    "gz": ("gzip", "GzipFile", "fileobj"),
-    "bz2": ("bz2", "BZ2File", "filename"),
-    "xz": ("lzma", "LZMAFile", "filename"),
+# kind: module, class, the name of the class's argument for the compressed file, and other arguments. A gzip
+# file would name the temporary file that it was written as, and its time.
+PACKERS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
+    "gz": ("gzip", "GzipFile", "fileobj", {"filename": "", "mtime": 0}),
+    "bz2": ("bz2", "BZ2File", "filename", {}),
+    "xz": ("lzma", "LZMAFile", "filename", {}),
 }
 # what follows "BZh" and a digit: a first block, or the end of an empty file
 BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
@@ -171,8 +172,8 @@ def packed_file(kind: str, file: IO[bytes], mode: str) -> Any:
     """Return a file that decompresses ("rb") or compresses ("wb") an open one."""
     if kind == "zst":
         return _zstd().ZstdFile(file, mode=mode)
-    module, name, argument = PACKERS[kind]
-    return getattr(importlib.import_module(module), name)(**{argument: file}, mode=mode)
+    module, name, argument, others = PACKERS[kind]
+    return getattr(importlib.import_module(module), name)(**{argument: file}, **others, mode=mode)
 
 
 def _zstd() -> Any:

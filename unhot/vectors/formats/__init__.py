@@ -124,6 +124,7 @@ STREAMED: dict[str, Callable[[BinaryIO, Table], None]] = {
     "word2vec-binary": word2vec.put_binary,
     "glove": glove.put,
 }
+PACKED = (".gz", ".bz2", ".xz", ".zst")  # endings that promise compression
 TEXT = {"word2vec-text", "glove"}  # formats that share endings, so that reading looks at the first line
 BOTH = {"unhot", "fasttext"}  # formats with input and output vectors
 
@@ -173,6 +174,8 @@ def write_table(path: Path, table: Table, format: str | None = None) -> dict[str
     Return a dictionary of words that the format cannot hold -> what was written instead.
     """
     name = format_name(path, format)
+    if path.suffix.lower() in PACKED:
+        raise ConfigError(f"{path}: vectors are not written compressed: leave {path.suffix} out of the name")
     if name in WORDLESS:
         raise ConfigError(
             f"format={name!r}: it stores rows of n-grams, not of words, but these vectors have no n-grams: "

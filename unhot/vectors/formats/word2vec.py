@@ -31,7 +31,7 @@ LARGE = 1e12  # vectors have no number as large as this, or as small as 1 / LARG
 MOST_REST = 256  # bytes of a word after its first space
 FEW = 4  # rows of fewer numbers are not checked
 SPACE = ord(" ")
-PLAIN = re.compile(rb"[^\x00-\x1f\x7f]+")  # a word without control characters
+PLAIN = re.compile(rb"[^\x00-\x1f\x7f]*")  # what may follow a space in a word: nothing, if it is its end
 
 
 def put_text(file: BinaryIO, table: Table) -> None:

@@ -58,10 +58,11 @@ def refuse_pickle(path: Path) -> None:
 
 @contextlib.contextmanager
 def packed(path: Path) -> Iterator[BinaryIO]:
-    """Open a file to write; its ending .gz, .bz2 or .xz says how it is compressed, as in gensim."""
+    """Open a file to write; its ending .gz, .bz2, .xz or .zst says how it is compressed, as in gensim."""
     kind = path.suffix.lower().removeprefix(".")
     with replacing(path) as file:
-        with packed_file(kind, file, "wb") if kind in PACKERS else contextlib.nullcontext(file) as out:
+        packs = kind in (*PACKERS, "zst")
+        with packed_file(kind, file, "wb") if packs else contextlib.nullcontext(file) as out:
             yield out
 
 
@@ -87,7 +88,8 @@ def read_counts(path: Path, words: Sequence[str]) -> Counts:
     """Read the counts of words from lines `word count`; a missing word has the count 0."""
     counts = {}
     try:
-        lines = path.read_bytes().split(b"\n")
+        with unpacked(path) as plain:
+            lines = plain.read_bytes().split(b"\n")
     except OSError as error:
         raise DataError(
             f"{path}: cannot be read ({error.strerror or error}); give a file of counts"
