@@ -164,3 +164,31 @@ def test_sigterm_shows_and_writes_what_a_comparison_has_done(folder, command, af
     rows = [line for line in written.splitlines() if line.startswith(undone)]
     assert all("interrupted" in row for row in rows)
     assert "wrote x.csv" in found.stderr
+
+
+def test_a_signal_that_comes_while_the_compiler_calls_python_is_not_lost(tmp_path):
+    """LLVM swallows what its callbacks raise, so the signal has to wait."""
+    code = """
+import ctypes, os, signal, sys, time
+from unhot.cli.signals import interrupting_signals
+
+def callback():
+    os.kill(os.getpid(), int(sys.argv[1]))
+    for _ in range(1000):
+        pass
+
+source = compile("def notify(callback):\\n    callback()\\n", "/site-packages/llvmlite/engine.py", "exec")
+exec(source)
+with interrupting_signals() as came:
+    try:
+        ctypes.CFUNCTYPE(None)(lambda: notify(callback))()
+        time.sleep(30)
+    except KeyboardInterrupt:
+        print("interrupted", came)
+"""
+    for number, came in ((signal.SIGTERM, [15]), (signal.SIGINT, [])):
+        found = subprocess.run(
+            [sys.executable, "-c", code, str(int(number))], capture_output=True, text=True, timeout=60
+        )
+        assert found.stdout == f"interrupted {came}\n", found.stderr
+        assert found.stderr == ""

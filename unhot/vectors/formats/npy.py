@@ -31,15 +31,16 @@ def words_path(path: Path) -> Path:
 
 
 def write(path: Path, table: Table) -> None:
-    """Write the words first, then the matrix, so that a new matrix always has its new words."""
+    """Write the matrix, then the words, then give both their names: a full disk leaves the old files."""
     head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {table.vectors.shape}, }}"
     head += " " * (-(len(MAGIC) + 4 + len(head) + 1) % 64) + "\n"
-    with replacing(words_path(path)) as file:
-        file.write(words_text(table.words))
     with replacing(path) as file:
         file.write(MAGIC + b"\x01\x00" + struct.pack("<H", len(head)) + head.encode("ascii"))
         for _, block in blocks(table.vectors):
             file.write(block.astype("<f4", copy=False).data)
+        file.flush()
+        with replacing(words_path(path)) as words:
+            words.write(words_text(table.words))
 
 
 def read(path: Path, options: Options = ALL) -> Table:

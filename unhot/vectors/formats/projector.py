@@ -33,21 +33,21 @@ def metadata_path(path: Path) -> Path:
 
 
 def write(path: Path, table: Table) -> None:
-    """Write the three files."""
+    """Write the three files, and give them their names at the end: a full disk leaves the old ones."""
     path = path / VECTORS if path.is_dir() else path
     config = _config(path)
     line = "\t".join(["%.9g"] * table.vectors.shape[1]) + "\n"
-    with replacing(metadata_path(path)) as file:
-        lines = table.words
-        if table.counts is not None:
-            pairs = zip(table.words, table.counts.tolist(), strict=True)
-            lines = [HEADER, *(f"{word}\t{count}" for word, count in pairs)]
-        file.write(encode_word("".join(f"{each}\n" for each in lines)))
+    lines = table.words
+    if table.counts is not None:
+        pairs = zip(table.words, table.counts.tolist(), strict=True)
+        lines = [HEADER, *(f"{word}\t{count}" for word, count in pairs)]
     with replacing(path) as file:
         for _, block in blocks(table.vectors):
             file.write("".join(line % tuple(row) for row in shortest_doubles(block).tolist()).encode("ascii"))
-    with replacing(path.with_name(CONFIG)) as file:
-        file.write(config)
+        file.flush()
+        with replacing(path.with_name(CONFIG)) as described, replacing(metadata_path(path)) as words:
+            described.write(config)
+            words.write(encode_word("".join(f"{each}\n" for each in lines)))
 
 
 def read(path: Path, options: Options = ALL) -> Table:

@@ -87,13 +87,8 @@ def unpacked(path: Path) -> Iterator[Path]:
 def read_counts(path: Path, words: Sequence[str]) -> Counts:
     """Read the counts of words from lines `word count`; a missing word has the count 0."""
     counts = {}
-    try:
-        with unpacked(path) as plain:
-            lines = plain.read_bytes().split(b"\n")
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read ({error.strerror or error}); give a file of counts"
-        ) from error
+    with contextlib.closing(TextStream(path)) as stream:
+        lines = b"".join(stream).split(b"\n")
     for number, line in enumerate(lines, 1):
         if line.strip():
             word, _, count = line.strip().rpartition(b" ")
