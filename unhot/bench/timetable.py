@@ -13,7 +13,6 @@ it needs or, if `seconds` is not given, as many as fit into a share of the minut
 
 import math
 import time
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -114,8 +113,4 @@ def _around(settings: Settings, texts: Texts, speeds: Speeds, trials: float, exa
 
 def _inputs(lines: Sentences, each: bool) -> int:
     """Return the number of hidden vectors of some lines: a word has one, or each of its places has."""
-    return len(set(_flat(lines))) if each else sum(map(len, lines))
-
-
-def _flat(lines: Sentences) -> Iterable[str]:
-    return (word for line in lines for word in line)
+    return len({word for line in lines for word in line}) if each else sum(map(len, lines))

@@ -127,7 +127,8 @@ def _some(rows: LabelledRows, source: str) -> Iterator[tuple[str, list[str]]]:
 def _show_figures(found: unhot.evaluate.Classification) -> None:
     measures = ("accuracy", "precision", "recall", "f1")
     rows = [
-        (name, _share(getattr(found, name)), _span(getattr(found, f"{name}_interval"))) for name in measures
+        (name, _share(getattr(found, name)), " to ".join(map(_share, getattr(found, f"{name}_interval"))))
+        for name in measures
     ]
     rows += [(f"macro {name}", _share(getattr(found, f"macro_{name}")), "") for name in measures[1:]]
     rows = [(name.replace("f1", "F1"), share, span) for name, share, span in rows]
@@ -162,10 +163,6 @@ def _show_labels(found: unhot.evaluate.Classification, most: int | None) -> None
 
 def _share(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.1%}"
-
-
-def _span(interval: tuple[float, float]) -> str:
-    return f"{_share(interval[0])} to {_share(interval[1])}"
 
 
 def _figures() -> Any:

@@ -1,7 +1,7 @@
 """Merge the tables of the scanner threads into one vocabulary, and map their local ids to final ids."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -103,8 +103,9 @@ def ranked(words: Lexicon, min_count: int, max_vocab: int | None) -> Starts:
 
 def _sorted(words: Lexicon, ids: Starts) -> Starts:
     """Sort words by falling count, then bytes: count and first 16 bytes in NumPy, ties in Python."""
+    parts = [ids[i : i + CHUNK] for i in range(0, len(ids), CHUNK)]
     keys = [
-        np.concatenate([np.empty(0, np.uint64), *(_bytes_at(words, part, skip) for part in _chunks(ids))])
+        np.concatenate([np.empty(0, np.uint64), *(_bytes_at(words, part, skip) for part in parts)])
         for skip in (0, 8)
     ]
     order = np.lexsort((keys[1], keys[0], -words.counts[ids]))
@@ -118,10 +119,6 @@ def _sorted(words: Lexicon, ids: Starts) -> Starts:
         raws = words.raws(ids[part])
         ids[part] = ids[part][sorted(range(len(raws)), key=raws.__getitem__)]
     return ids
-
-
-def _chunks(ids: Starts) -> Iterator[Starts]:
-    return (ids[i : i + CHUNK] for i in range(0, len(ids), CHUNK))
 
 
 def _bytes_at(words: Lexicon, ids: Starts, skip: int) -> Words64:
