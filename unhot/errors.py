@@ -116,13 +116,14 @@ def texts_of(field: str, values: Any, kinds: tuple[type, ...] = (str,)) -> list[
 
     One string would be a list of its letters, a data frame one of the names of its columns.
     """
-    one = "a data frame was given; give the column of its texts, such as frame['text']"
-    if not hasattr(values, "columns"):
-        one = f"{values!r:.80} is of type {type(values).__name__}; give a list of texts"
-    single = isinstance(values, (str, bytes, bytearray, Mapping)) or not isinstance(values, Iterable)
-    if single or hasattr(values, "columns"):
-        raise WrongType(f"{field}: {one}")
+    if hasattr(values, "columns"):
+        raise WrongType(
+            f"{field}: a data frame was given; give the column of its texts, such as frame['text']"
+        )
+    if isinstance(values, (str, bytes, bytearray, Mapping)) or not isinstance(values, Iterable):
+        raise WrongType(f"{field}: {values!r:.80} is of type {type(values).__name__}; give a list of texts")
     found = list(values)
-    for wrong in (value for value in found if not isinstance(value, kinds)):
+    usual = {*map(type, found)} <= {*kinds}  # quicker than one after another
+    for wrong in () if usual else (value for value in found if not isinstance(value, kinds)):
         raise WrongType(f"{field}: {wrong!r:.80} is of type {type(wrong).__name__}: give strings")
     return found
