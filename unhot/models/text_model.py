@@ -121,8 +121,8 @@ def encoded(model: Any, reads: Reads, tells: Tells, **how: Any) -> Iterator[Corp
     how   arguments of `encode` that are not those of the model's settings
     """
     check_input(reads.source, model.tokenizer)
-    compiled = compiling(model, tells)
-    warm_up_encoding(model.tokenizer)
+    # not at the same time: two threads that load kernels need several megabytes more
+    compiled = compiling(model, tells, lambda: warm_up_encoding(model.tokenizer))
     if isinstance(reads.source, Corpus):
         compiled()
         yield reads.source
@@ -141,14 +141,20 @@ def encoded(model: Any, reads: Reads, tells: Tells, **how: Any) -> Iterator[Corp
         yield corpus
 
 
-def compiling(model: Model[Any, Any], tells: Tells) -> Callable[[], None]:
-    """Compile the kernels of a model in the background; return a function that waits until they are ready."""
+def compiling(
+    model: Model[Any, Any], tells: Tells, first: Callable[[], None] = lambda: None
+) -> Callable[[], None]:
+    """Compile the kernels of a model in the background; return a function that waits until they are ready.
+
+    first   called before, after people were told that kernels are compiled
+    """
     began = ready = time.perf_counter()
     if not any(cache_directory().glob("*.nbi")):
         tells.say(
             "compiling kernels for this machine: this happens once and takes some seconds "
             f"(kept in {cache_directory()})"
         )
+    first()
 
     def work() -> None:
         nonlocal ready
