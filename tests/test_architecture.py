@@ -30,7 +30,6 @@ ORDER = [
     "noise",
     "tree",
     "vocab",
-    "rows",
     "corpus",
     "tables",
     "outputs",
