@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Python's own byte code is kept, whatever the shell says: the tests start many processes
 export PYTHONDONTWRITEBYTECODE :=
+# OpenBLAS rounds by the place of arrays in memory on CPUs with AVX-512: some tests compare bits
+export OPENBLAS_CORETYPE ?= Haswell
 # tests write thousands of small files: in memory, if there is room for them
 MEMORY := $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -1)" -gt 4000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
 PYTEST := $(MEMORY) $(BIN)/pytest -n auto --dist loadfile

@@ -1,6 +1,7 @@
 """A pipe in the place of a file: it is read if it is read once; otherwise an error says what it is."""
 
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -48,9 +49,9 @@ def test_questions_may_come_from_a_pipe(option, text, tmp_path, piped):
     pipe = piped(text.format(*words).encode())
     found = run("evaluate", MODELS / "skipgram", option, pipe, "--json")
     assert found.returncode == 0, found.stderr
-    assert found.stdout.replace(pipe, "FILE").replace(Path(pipe).name, "questions") == known.stdout.replace(
-        str(tmp_path / "questions"), "FILE"
-    )
+    number = Path(pipe).name  # of an open file; the digits of a result may hold it, too
+    named = re.sub(rf"(?<![\d.]){number}(?![\d.])", "questions", found.stdout.replace(pipe, "FILE"))
+    assert named == known.stdout.replace(str(tmp_path / "questions"), "FILE")
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from unhot.vectors.formats.directory import (
     load_model,
 )
 from unhot.vectors.formats.fasttext import read_fasttext
-from unhot.vectors.formats.sniff import head_of, is_fasttext, sniff
+from unhot.vectors.formats.sniff import foreign, head_of, is_fasttext, sniff
 from unhot.vectors.store import Vectors
 
 ARPA = b"\\data\\"  # how an ARPA file begins
@@ -100,7 +100,8 @@ def _load_file(path: Path) -> Any:
     head, kind = head_of(path), sniff(path)
     if (kind is None and path.suffix in PACKED) or head.lstrip().startswith((MAGIC, ARPA)):
         return load_language_model(path)
-    return Vectors.load(path)
+    # a file of another kind that is known has an error of its own, such as a pickle
+    return load_model(path) if kind is None and foreign(path) is None else Vectors.load(path)
 
 
 def load_language_model(path: str | os.PathLike[str], threads: int = 2) -> LanguageModel:
