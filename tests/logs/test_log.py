@@ -232,3 +232,15 @@ def _values(side):
 def test_a_log_shows_its_size():
     with read_log([("u", "a"), ("u", "b"), ("v", "a")]) as log:
         assert repr(log).startswith("Log(3 events of 2 users with 2 items, 2 lines in ")
+
+
+def test_a_full_disk_is_named_also_if_numpy_notices_it(tmp_path, monkeypatch):
+    """Its error of a short write has no number, so it said "20000 requested and 1536 written" alone."""
+
+    def short(*args):
+        raise OSError("20000 requested and 1536 written")
+
+    monkeypatch.setattr("unhot.logs.log.write_ids", short)
+    with pytest.raises(DataError, match="disk full: .* more than the .* there"):
+        read_log([("u", "a"), ("u", "b")], directory=tmp_path / "log")
+    assert not (tmp_path / "log").exists()

@@ -71,7 +71,9 @@ class Workplace:
         # writing an index turns a full disk into a `DataError`, but one without the space needed
         cause = error.__cause__ if isinstance(error, DataError) and not isinstance(error, DiskFull) else error
         try:
-            full = self._full_disk() if isinstance(cause, OSError) and cause.errno in FULL else None
+            # NumPy's error of a short write has no number: "20000 requested and 1536 written"
+            wrote_less = isinstance(cause, OSError) and (cause.errno in FULL or "requested and" in str(cause))
+            full = self._full_disk() if wrote_less else None
         finally:
             shutil.rmtree(self.work, ignore_errors=True)
             self._claim.close()
