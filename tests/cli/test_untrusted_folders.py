@@ -229,17 +229,21 @@ def test_nonsense_in_a_config_is_no_bug(name, tmp_path):
                 assert "bug" not in ended.stderr, (key, value)
 
 
-def test_a_model_that_names_a_file_is_opened_without_it(tmp_path):
-    """`noise=file:PATH` is a setting of the training: what opens, shows and asks a model leaves it."""
+def test_a_model_that_names_a_file_does_not_open_it(tmp_path):
+    """A saved model holds what `noise=file:PATH` held; a name in its settings alone opens nothing."""
     shutil.copytree(MODELS / "skipgram", tmp_path / "m")
     os.mkfifo(tmp_path / "pipe")  # whoever opens it waits for ever
     output = f"negative:noise=file:{tmp_path / 'pipe'}"
     configured(tmp_path / "m", lambda config: {"output": output})
     model = unhot.load(tmp_path / "m")
     word = model.vectors.words[0]
-    assert str(tmp_path / "pipe") in model.config()["output"]
     model.save(tmp_path / "again")
+    assert unhot.load(tmp_path / "again").config()["output"].startswith("negative:k=5,noise=file:pipe,")
+    (tmp_path / "text").write_text(f"{word} {word}\n")
     for command in (("info",), ("verify",), ("neighbors", word)):
-        assert run(command[0], tmp_path / "again", *command[1:]).returncode == 0
-    with pytest.raises(FormatError, match="is a pipe, not a regular file"):
+        assert run(command[0], tmp_path / "m", *command[1:]).returncode == 0
+    with pytest.raises(DataError, match="saved without what the file held"):
         model.predict_word([word])
+    ended = run("evaluate", tmp_path / "m", "--text", tmp_path / "text")
+    assert ended.returncode == 1
+    assert "saved without what the file held" in ended.stderr

@@ -530,16 +530,17 @@ def test_a_path_with_a_comma_is_a_path():
     assert parse_output(layer.spec()) == layer
 
 
-def test_files_are_looked_for_before_the_text_is_read_and_read_again_when_they_change(tmp_path):
+def test_files_are_read_before_the_text_and_again_for_the_next_fit(tmp_path):
     path = tmp_path / "classes.csv"
     model = SkipGram(output=f"class_based:classes=file:{path}")
-    with pytest.raises(DataError, match="there is no such file"):
-        model.fit(tmp_path / "no.txt")
-    path.write_text("1\n2\n" * 3 + "1\n")
-    before = model.layer.tables(COUNTS)
-    path.write_text("1\n" * 6 + "01\n")
-    after = model.layer.tables(COUNTS)
-    assert (before.size[0], after.size[0]) == (2, 1)
+    for content, size in (("1\n2\n" * 3 + "1\n", 2), ("1\n" * 6 + "01\n", 1)):
+        with pytest.raises(DataError, match="classes.csv: cannot be read"):
+            model.fit(tmp_path / "no.txt")
+        path.write_text(content)
+        with pytest.raises(DataError, match="no.txt"):
+            model.fit(tmp_path / "no.txt")
+        path.unlink()
+        assert model.layer.tables(COUNTS).size[0] == size
 
 
 def test_learned_noise_is_known_after_training(tmp_path):

@@ -202,7 +202,7 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
             raise ConfigError(
                 "source: a classifier learns from lines with labels; this source has none beside its text"
             )
-        self.layer.check_files()
+        self.layer.read_files()
         share, given = 0.0, self.validation
         if isinstance(given, float):
             share, given = given, None

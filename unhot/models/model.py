@@ -41,6 +41,7 @@ from unhot.models.families import FAMILIES
 from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
 from unhot.models.settings import Range, check_settings
 from unhot.models.state import FitState, L, Learned, Training
+from unhot.outputs import parse_output
 from unhot.specs import registering
 from unhot.train.checkpoint import ROUNDING, Checkpoint, DiskPlan, fingerprint
 from unhot.train.history import History
@@ -251,7 +252,10 @@ class Model(ABC, Generic[L, A]):
     def from_saved(cls, saved: SavedModel) -> Self:
         """Make the model from a saved folder that was read."""
         names = {field.name for field in dataclasses.fields(cls)}
-        made = cls(**{name: value for name, value in saved.config.items() if name in names})
+        settings = {name: value for name, value in saved.config.items() if name in names}
+        if "output" in settings and (layer := parse_output(settings["output"])).files():
+            settings["output"] = layer.with_saved_files(saved.tensors)
+        made = cls(**settings)
         learned, history = made.restore(saved), History.from_config(saved.config)
         made.fit_state = FitState(learned, history, Origin.from_json(saved.config.get("training") or {}))
         return made
@@ -376,8 +380,12 @@ def write(model: Model[Any, Any], folder: Path) -> None:
     tensors = learned.tensors(complete=complete)
     if taken := tensors.keys() & set(COUNTS.values()):
         raise ConfigError(f"tensor {min(taken)!r}: the vocabulary uses this name; choose another")
+    layer = getattr(model, "layer", None)
+    named = {} if layer is None or not layer.files() else {"output": layer.saved_spec()}
+    tensors |= layer.saved_files() if named else {}
     config = {
         **model.config(),
+        **named,
         **getattr(learned, "facts", dict)(),
         "unhot": __version__,
         "losses": history.losses,

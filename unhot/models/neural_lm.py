@@ -28,7 +28,6 @@ from unhot.models.planning import plan_of
 from unhot.models.settings import SMALLEST_LR, EpochFields, Range, TextFields
 from unhot.models.state import InEpochs
 from unhot.models.text_model import encoded, fit_text
-from unhot.outputs import parse_output
 from unhot.regular import named_size
 from unhot.train.epoch_run import Validation
 from unhot.train.memory_plan import check_plan
@@ -111,10 +110,10 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
         """Raise a `ConfigError` if settings are wrong."""
         extra("torch", "torch", "a neural language model")
         from unhot.nn.bodies import parse_body
+        from unhot.nn.head_arguments import layer_with_bias
 
         self.body = parse_body(self.body).spec()
-        layer = parse_output(self.output)
-        self.output = self.output if isinstance(self.output, str) else layer.spec()
+        self.layer = layer_with_bias(self.output, None)
         if self.dropout >= 1:
             raise ConfigError(f"dropout={self.dropout}: must be less than 1")
         if self.minutes == 0:
@@ -130,13 +129,15 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
     def settings(self) -> dict[str, Any]:
         """Return the settings as plain data; validation text that is not a file is left out."""
         held_out = self.validation if isinstance(self.validation, str) else None
-        return super().settings() | {"validation": held_out}
+        output = self.output if isinstance(self.output, str) else self.layer.spec()
+        return super().settings() | {"validation": held_out, "output": output}
 
     def prepare(self, reads: Reads, begins: Begins, tells: Tells) -> contextlib.AbstractContextManager[Any]:
         """Check device, validation text and start; encode the text, with unknown words and empty lines."""
         from unhot.train.torch_device import open_device
 
         open_device(self.device)
+        self.layer.read_files()
         if isinstance(self.validation, str):
             if not Path(self.validation).exists():
                 raise DataError(f"validation={self.validation}: no such file; give a file with lines of text")
@@ -198,7 +199,7 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
         with seeded("cpu", self.seed % 2**63):
             return LanguageNet(
                 self.body,
-                self.output,
+                self.layer,
                 vocabulary.counts,
                 self.dim,
                 dropout=self.dropout,
@@ -212,7 +213,7 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
         copies = {"adamw": 2, "adagrad": 1, "sgd": 0}[self.optimizer]
         plan = {"parameters": size, "gradients": size, "optimiser": copies * size}
         plan["last good state"] = (1 + copies) * size + (size if self.validation is not None else 0)
-        columns = parse_output(self.output).batch_columns(words.counts, self.batch * self.steps)
+        columns = self.layer.batch_columns(words.counts, self.batch * self.steps)
         numbers = columns + AROUND * net.body.layers * net.body.width
         plan["a batch"] = 4 * COPIES * self.batch * self.steps * numbers
         return plan | {"text": 2 * tokens.nbytes}

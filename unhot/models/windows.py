@@ -61,7 +61,7 @@ def warm_up_windows(self: Any) -> None:
 
 def check_machine(model: Any) -> None:
     """Check settings, files and machine before a long text is read."""
-    model.layer.check_files()
+    model.layer.read_files()
     check_windows(model)
     engine_of(model, model.wiring()).check_machine(model)
 

@@ -4,7 +4,6 @@ The constructor takes a layer, the counts of the words and a weight to share. `f
 shape, which become the flat batch that the families of heads work on.
 """
 
-import dataclasses
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -30,7 +29,7 @@ def layer_with_bias(spec: str | OutputLayer, bias: bool | None) -> OutputLayer:
     if bias is None and (isinstance(spec, OutputLayer) or "bias=" in spec):
         return layer
     wanted = layer.biased if bias is None else bool(bias)
-    return dataclasses.replace(layer, **{"bias": wanted}) if hasattr(layer, "bias") else layer
+    return layer.changed(bias=wanted) if hasattr(layer, "bias") else layer
 
 
 def checked_counts(counts: ArrayLike | Tensor) -> Counts:

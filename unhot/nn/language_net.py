@@ -12,6 +12,7 @@ from unhot.lm.symbols import IGNORED
 from unhot.nn.bodies import Body, parse_body
 from unhot.nn.bodies.body import State
 from unhot.nn.head import OutputHead
+from unhot.outputs import OutputLayer
 from unhot.types import Counts, Floats
 
 
@@ -42,7 +43,7 @@ class LanguageNet(nn.Module):
     def __init__(
         self,
         body: str,
-        output: str,
+        output: str | OutputLayer,
         counts: Counts,
         dim: int,
         *,
@@ -61,13 +62,13 @@ class LanguageNet(nn.Module):
         self.head = self._head(output, counts, fits if tie is None else tie, tie is not None)
         if self.head.layer.biases().each_input:
             raise ConfigError(
-                f"output={output}: learns a bias for each input, but the inputs of a language model are "
+                f"output={self.head.layer.spec()}: learns a bias for each input, but the inputs of a language model are "
                 "never the same; use ln_z=learned or leave ln_z out"
             )
         if sparse and not self.head.scores_all_words:
             self.head.sparse = self.body.embedding.sparse = True
 
-    def _head(self, output: str, counts: Counts, tie: bool, wanted: bool) -> OutputHead:
+    def _head(self, output: str | OutputLayer, counts: Counts, tie: bool, wanted: bool) -> OutputHead:
         """Return the output layer, tied if it can be; raise its error if it must be."""
         weight = self.body.embedding.weight
         assert isinstance(weight, nn.Parameter)

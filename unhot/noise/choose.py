@@ -104,8 +104,13 @@ def check_noise(field: str, spec: object) -> None:
         raise ConfigError(f"{field}={spec!r}: must be one of {', '.join(NOISES)}")
 
 
-def noise_probability(spec: str, counts: Counts, power: float) -> Doubles:
-    """Return the probabilities of all ids under the named noise: [vocabulary]."""
+def noise_probability(
+    spec: str, counts: Counts, power: float, weights: Doubles | None = None
+) -> Doubles:
+    """Return the probabilities of all ids under the named noise: [vocabulary].
+
+    weights   what the file holds, if the noise is a file; None: read it
+    """
     check_noise("noise", spec)
     if spec == "uniform":
         return uniform(counts.size)
@@ -115,10 +120,10 @@ def noise_probability(spec: str, counts: Counts, power: float) -> Doubles:
         return unigram(counts + 1, power)
     if spec == "unigram":
         return unigram(counts, power)
-    weights = file_weights(spec.removeprefix(FILE))
-    if weights.size != counts.size:
+    given = file_weights(spec.removeprefix(FILE)) if weights is None else weights
+    if given.size != counts.size:
         raise ConfigError(
-            f"noise={spec}: the file has {weights.size:,} weights for {counts.size:,} words: it must have "
+            f"noise={spec}: the file has {given.size:,} weights for {counts.size:,} words: it must have "
             "one line for each word, line i for id i"
         )
-    return fixed_unigram(weights, power)
+    return fixed_unigram(given, power)

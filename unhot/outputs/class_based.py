@@ -32,7 +32,7 @@ from unhot.kernels.steps import link
 from unhot.outputs.layer import FILE, OutputLayer, output
 from unhot.probability import log_softmax, log_sum_exp
 from unhot.tree.classes import Groups, frequency_classes, groups_from_map
-from unhot.tree.given import file_state, read_classes
+from unhot.tree.given import read_classes
 from unhot.tree.search import best_first, found_words
 from unhot.types import Counts, Doubles, Ids
 
@@ -47,6 +47,7 @@ class ClassBased(OutputLayer):
     bias: bool = False  # learn a bias for each class and word
 
     rows_are_words = False
+    readers = {"classes": (read_classes, np.int64)}
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -63,9 +64,9 @@ class ClassBased(OutputLayer):
 
     def groups(self, counts: Counts) -> Groups:
         """Return the classes as groups of rows."""
-        path = str(self.classes)
-        state = file_state(path.removeprefix(FILE)) if path.startswith(FILE) else None
-        return _groups(self.classes, self.levels, state, counts.tobytes())
+        named = isinstance(self.classes, str) and self.classes.startswith(FILE)
+        given = self.read_file("classes").tobytes() if named else b""
+        return _groups(self.classes, self.levels, given, counts.tobytes())
 
     def columns(self, counts: Counts, targets: int) -> int:
         """Return the most columns of a step: the top classes, and the largest group of each target below.
@@ -138,11 +139,11 @@ def _within_groups(scores: Doubles, groups: Groups) -> Doubles:
 
 
 @lru_cache(maxsize=2)
-def _groups(classes: int | str, levels: int, state: object, counts: bytes) -> Groups:
+def _groups(classes: int | str, levels: int, classes_of: bytes, counts: bytes) -> Groups:
     """Compute the groups; cached, because they are asked for several times while a model is set up."""
     given = np.frombuffer(counts, np.int64)
     if isinstance(classes, str) and classes.startswith(FILE):
-        return groups_from_map(read_classes(classes.removeprefix(FILE))[None], given)
+        return groups_from_map(np.frombuffer(classes_of, np.int64)[None], given)
     number = None if isinstance(classes, str) else classes
     return groups_from_map(frequency_classes(given, number, levels), given)
 

@@ -19,7 +19,7 @@ from unhot.kernels.linking import logistic_link
 from unhot.kernels.rng import GAMMA, mix
 from unhot.kernels.steps import link
 from unhot.noise.alias import alias_table, draw
-from unhot.noise.choose import check_noise, noise_probability
+from unhot.noise.choose import check_noise, file_weights, noise_probability
 from unhot.noise.expected import expected_counts, tries
 from unhot.noise.rules import unigram
 from unhot.outputs.count_losses import LogisticLoss
@@ -57,6 +57,7 @@ class DrawnLayer(OutputLayer):
     target_set: ClassVar[bool] = False  # whether several true classes form a set, where each counts once
     on_cells = True
     own_columns = True
+    readers = {"noise": (file_weights, np.float64)}
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -101,7 +102,8 @@ class DrawnLayer(OutputLayer):
         """
         if self.corrected and self.noise == "unigram":
             self._check_positive(counts)
-        q = noise_probability(self.noise, counts, self.power)
+        weights = self.read_file("noise") if self.files() else None
+        q = noise_probability(self.noise, counts, self.power, weights)
         if self.unique and (needed := _tries(q, self.k)) > MAX_TRIES * self.k:
             raise ConfigError(
                 f"{self.name}:k={self.k},unique=true: finding {self.k} different words takes {needed:.3g} "

@@ -31,7 +31,7 @@ from unhot.kernels.columns import candidates, find, put
 from unhot.kernels.linking import logistic_link
 from unhot.kernels.steps import link
 from unhot.outputs.layer import FILE, OutputLayer, output
-from unhot.tree.given import file_state, from_codes, read_codes
+from unhot.tree.given import from_codes, read_codes
 from unhot.tree.huffman import huffman, word2vec_tree
 from unhot.tree.paths import Paths, balanced, children, longest
 from unhot.tree.search import best_first, found_words
@@ -48,6 +48,7 @@ class Hierarchical(OutputLayer):
 
     rows_are_words = False
     own_columns = True
+    readers = {"tree": (read_codes, np.uint8)}
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -61,8 +62,8 @@ class Hierarchical(OutputLayer):
 
     def paths(self, counts: Counts) -> Paths:
         """Return the tree as the paths of all words."""
-        state = file_state(self.tree.removeprefix(FILE)) if self.tree.startswith(FILE) else None
-        return _paths(self.tree, state, counts.tobytes())
+        codes = self.read_file("tree").tobytes() if self.tree.startswith(FILE) else b""
+        return _paths(self.tree, codes, counts.tobytes())
 
     def columns(self, counts: Counts, targets: int) -> int:
         """Return the most columns of a step: the longest path for each target."""
@@ -129,14 +130,14 @@ class Hierarchical(OutputLayer):
 
 
 @lru_cache(maxsize=2)
-def _paths(tree: str, state: object, counts: bytes) -> Paths:
+def _paths(tree: str, codes: bytes, counts: bytes) -> Paths:
     """Build the tree; cached, because it is asked for several times while a model is set up."""
     given = np.frombuffer(counts, np.int64)
     if tree == "huffman":
         return huffman(given)
     if tree == "word2vec":
         return word2vec_tree(given)[0]
-    return balanced(given) if tree == "balanced" else from_codes(read_codes(tree.removeprefix(FILE)), given)
+    return balanced(given) if tree == "balanced" else from_codes(codes.decode("latin-1").split("\n"), given)
 
 
 @candidates.register(Paths)

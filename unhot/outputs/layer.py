@@ -10,21 +10,21 @@ log-probabilities. A layer is one file, in this folder or your own; importing th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from unhot.errors import ConfigError, DataError, finite
+from unhot.errors import ConfigError, DataError, FormatError, finite
 from unhot.largest import largest
 from unhot.outputs.count_losses import CountLoss
 from unhot.probability import log_sum_exp
-from unhot.regular import named_size
 from unhot.specs import checked, parse_spec, registering, spec_of, type_hints
 from unhot.types import Counts, Doubles, Ids
 
 FILE = "file:"  # prefix of a setting's value that names a file
+HELD = "file."  # prefix of the tensors of a saved model that hold what such a file held
 KEEP = "keep the vocabulary as it is (counts=model.vocabulary, --keep-vocabulary)"
 LAYERS: dict[str, type[OutputLayer]] = {}
 Layer = TypeVar("Layer", bound="type[OutputLayer]")
@@ -57,6 +57,9 @@ class OutputLayer:
     own_columns: ClassVar[bool] = False  # whether each example of a batch has its own columns
     # whether each word has a probability of its own, exp(log_weight), which does not depend on the others'
     independent: ClassVar[bool] = False
+    # the settings that may name a file, each with what reads the file into an array, and the array's type
+    readers: ClassVar[Mapping[str, tuple[Callable[[str], Any], type]]] = {}
+    kept: ClassVar[bool] = False  # whether a saved model holds what the files held, so that none is opened
 
     def __post_init__(self) -> None:
         """Check the settings by their types; each layer checks by itself what its types do not say."""
@@ -69,18 +72,58 @@ class OutputLayer:
             value = finite(name, value) if kind is float else checked(name, value, kind)
             object.__setattr__(self, field.name, value)
 
-    def check_files(self) -> None:
-        """Raise a `DataError` if a file named in the settings does not exist.
+    def files(self) -> dict[str, str]:
+        """Return the path of each file that a setting names."""
+        values = {name: str(getattr(self, name)) for name in self.readers}
+        return {name: value.removeprefix(FILE) for name, value in values.items() if value.startswith(FILE)}
 
-        This is called before a long text is read.
-        """
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            named = isinstance(value, str) and value.startswith(FILE)
-            if named and not Path(value.removeprefix(FILE)).exists():
-                raise DataError(f"{self.name}:{field.name}={value}: there is no such file")
-            if named:
-                named_size(Path(value.removeprefix(FILE)))  # a pipe could be read only once
+    def read_file(self, setting: str) -> Any:
+        """Return what the file named by a setting holds; a layer reads it once."""
+        held = vars(self).setdefault("held", {})
+        if setting not in held:
+            held[setting] = self.readers[setting][0](self.files()[setting])
+        if held[setting] is None:
+            raise DataError(
+                f"{self.name}:{setting}={getattr(self, setting)}: this model was saved without what the file "
+                "held, and a saved model opens no file: train it again"
+            )
+        return held[setting]
+
+    def read_files(self) -> None:
+        """Read the files that the settings name, before a long text is read."""
+        if not self.kept:
+            vars(self)["held"] = {}
+        for setting in self.files():
+            self.read_file(setting)
+
+    def saved_files(self) -> dict[str, Any]:
+        """Return what the files held, as tensors of a saved model."""
+        held = vars(self).get("held", {})
+        return {HELD + name: array for name, array in held.items() if array is not None}
+
+    def saved_spec(self) -> str:
+        """Return the spec for a saved model, which names files without their folders."""
+        names: dict[str, Any] = {name: FILE + Path(path).name for name, path in self.files().items()}
+        return dataclasses.replace(self, **names).spec()
+
+    def changed(self, **settings: Any) -> Self:
+        """Return the layer with other settings, and with what its files held."""
+        layer = dataclasses.replace(self, **settings)
+        vars(layer).update(vars(self) | vars(layer))
+        return layer
+
+    def with_saved_files(self, tensors: Mapping[str, Any]) -> Self:
+        """Return the layer of a saved model with its tensors: it opens no file."""
+        layer, held = dataclasses.replace(self), {name: tensors.get(HELD + name) for name in self.files()}
+        for name, found in held.items():
+            kind = self.readers[name][1]
+            if found is not None and (found.dtype != kind or found.ndim != 1):
+                raise FormatError(
+                    f"a model with {self.spec()}: tensor {HELD + name!r} is {found.dtype} of shape "
+                    f"{found.shape}, but must be {np.dtype(kind)} of one axis; the file is damaged"
+                )
+        vars(layer).update(held=held, kept=True)
+        return layer
 
     def fixed_columns(self) -> int | None:
         """Return the number of columns of a step with one target; None if it varies."""

@@ -118,22 +118,22 @@ def _missing_branch(codes: list[str]) -> str:
 def file_state(path: str | Path) -> tuple[int, int]:
     """Return the time and the size of a file, which change when it is written again."""
     try:
-        named_size(Path(path))  # a saved model may name anything: a pipe would block
+        named_size(Path(path))  # a pipe could be read only once
         state = Path(path).stat()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
     return state.st_mtime_ns, state.st_size
 
 
-def read_codes(path: str | Path) -> list[str]:
-    """Read the codes of a CSV file, for `from_codes`."""
+def read_codes(path: str | Path) -> Bytes:
+    """Read the codes of a CSV file; `from_codes` takes its lines: the characters of all codes, line by line."""
     values = _last_fields(Path(path))
     if b"".join(values).translate(None, b"01"):
         line = next(i for i, value in enumerate(values) if value.translate(None, b"01"))
         raise FormatError(
             f"{path}: line {line + 1}: not a code: the last field must be made of 0s (left) and 1s (right)"
         )
-    return [value.decode() for value in values]
+    return np.frombuffer(b"\n".join(values), np.uint8)
 
 
 def read_classes(path: str | Path) -> Counts:
@@ -154,6 +154,7 @@ def _last_fields(path: Path) -> list[bytes]:
     Only a line feed ends a line: words may contain other line breaks.
     """
     try:
+        named_size(path)  # a pipe could be read only once
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
