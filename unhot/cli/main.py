@@ -8,7 +8,6 @@ after SIGTERM, 129 after SIGHUP.
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import traceback
@@ -97,19 +96,13 @@ def _run(arguments: list[str], debug: bool) -> int:
             traceback.print_exc()
             return 1
         bug = f"{type(error).__name__}: {error} (this is a bug: please report it with the output of --debug)"
-        if _out_of_memory(error):
+        from unhot.train.memory_plan import out_of_memory
+
+        if out_of_memory(error):
             _fail(_memory_advice())
         else:
             _fail(_told(error) if isinstance(error, (UnhotError, OSError)) else bug)
         return 2 if isinstance(error, ConfigError) else 1
-
-
-def _out_of_memory(error: Exception) -> bool:
-    """Return whether an error says that there is no memory left; PyTorch and threads have no type for it."""
-    if isinstance(error, OSError):
-        return error.errno == errno.ENOMEM
-    told = "can't start new thread", "can't allocate memory", "failed to map segment"
-    return isinstance(error, MemoryError) or any(text in str(error) for text in told)
 
 
 def _memory_advice() -> str:

@@ -381,8 +381,9 @@ def write(model: Model[Any, Any], folder: Path) -> None:
     if taken := tensors.keys() & set(COUNTS.values()):
         raise ConfigError(f"tensor {min(taken)!r}: the vocabulary uses this name; choose another")
     layer = getattr(model, "layer", None)
-    named = {} if layer is None or not layer.files() else {"output": layer.saved_spec()}
-    tensors |= layer.saved_files() if named else {}
+    named: dict[str, Any] = {}
+    if layer is not None and layer.files():
+        named["output"], tensors = layer.saved_spec(), tensors | layer.saved_files()
     config = {
         **model.config(),
         **named,

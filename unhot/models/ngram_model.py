@@ -35,6 +35,7 @@ from unhot.ngrams.counting import (
     checked_budget,
     count_ngrams,
     held_tokens,
+    memory_plan,
 )
 from unhot.ngrams.estimating import Estimation, Level, check_prune, estimate
 from unhot.ngrams.levels import NgramCounts
@@ -44,9 +45,10 @@ from unhot.ngrams.smoothing.jelinek_mercer import learned_weights
 from unhot.ngrams.smoothing.smoothing import FIXED, FLAT
 from unhot.ngrams.symbols import SYMBOLS, keys_of
 from unhot.ngrams.trie_scorer import TrieScorer
-from unhot.sizes import FULL
+from unhot.sizes import FULL, readable
 from unhot.tables.annotate import opened_result
 from unhot.train.history import History
+from unhot.train.memory_plan import available_memory, describe, out_of_memory
 from unhot.types import Doubles, Ids
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
@@ -210,6 +212,20 @@ def _parsed(prune: Any, order: int) -> list[int]:
 
 
 def learn(model: NGramModel, corpus: Corpus, tells: Tells) -> LearnedNgrams:
+    """Learn the n-grams of a text; if there is not enough memory, say how much they need."""
+    try:
+        return _learn(model, corpus, tells)
+    except (MemoryError, OSError, RuntimeError) as error:
+        if not out_of_memory(error):
+            raise
+        plan, free = memory_plan(corpus, model.order, model.memory), available_memory() or 0
+        raise DataError(
+            f"learning n-grams of {corpus.words:,} words needs up to {describe(plan)}, but {readable(free)} "
+            "of memory is free: raise the limit, or set a lower order or less memory"
+        ) from error
+
+
+def _learn(model: NGramModel, corpus: Corpus, tells: Tells) -> LearnedNgrams:
     """Count the n-grams of a text, smooth the counts, and lay out the probabilities."""
     told = {"memory": model.memory, "threads": model.threads, "on_section": tells.counting}
     count = functools.partial(count_ngrams, corpus, model.order, **told)

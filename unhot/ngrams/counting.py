@@ -40,6 +40,7 @@ from unhot.threads import in_order
 from unhot.types import Counts, Ids, Starts
 
 SMALLEST = 10**6  # bytes of the smallest budget
+LEVEL_BYTES = 16  # of an n-gram in a file, at most
 TOKEN_BYTES = 16  # of a section: its tokens, their places, and a share of the buffers
 PARTS = 64  # parts of a section or of runs, unless the n-grams of one word are a larger part
 LONGEST_SECTION = (1 << 31) - 1
@@ -86,7 +87,7 @@ def count_ngrams(
     budget = checked_budget(memory)
     tell = on_section or (lambda done, total: None)
     words, ids = model_words(corpus, SYMBOLS)
-    tokens = sum(shard.ids.size + 2 * (shard.starts.size - 1) for shard in corpus.shards)
+    tokens = _tokens_of(corpus)
     counts = NgramCounts(temporary_folder(), words)
     try:
         runs = LevelWriter(counts.directory / "runs", order, tokens >= WIDE)
@@ -113,10 +114,21 @@ def count_ngrams(
         if isinstance(error, OSError) and error.errno in FULL:
             raise DataError(
                 f"{counts.directory.parent}: disk full: n-grams of {tokens:,} tokens take up to "
-                f"{readable(16 * order * tokens)} there; make room, or set TMPDIR to another place"
+                f"{readable(LEVEL_BYTES * order * tokens)} there; make room, or set TMPDIR to another place"
             ) from error
         raise
     return counts
+
+
+def memory_plan(corpus: Corpus, order: int, memory: int | str) -> dict[str, int]:
+    """Return the most memory that counting needs, by purpose; mapped files take room of `ulimit -v`."""
+    tokens = _tokens_of(corpus)
+    counting = min(checked_budget(memory), TOKEN_BYTES * tokens)
+    return {"counting": counting, "n-grams in mapped files": 2 * LEVEL_BYTES * order * tokens}
+
+
+def _tokens_of(corpus: Corpus) -> int:
+    return sum(shard.ids.size + 2 * (shard.starts.size - 1) for shard in corpus.shards)
 
 
 def checked_budget(memory: int | str) -> int:

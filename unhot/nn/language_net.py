@@ -62,8 +62,8 @@ class LanguageNet(nn.Module):
         self.head = self._head(output, counts, fits if tie is None else tie, tie is not None)
         if self.head.layer.biases().each_input:
             raise ConfigError(
-                f"output={self.head.layer.spec()}: learns a bias for each input, but the inputs of a language model are "
-                "never the same; use ln_z=learned or leave ln_z out"
+                f"output={self.head.layer.spec()}: learns a bias for each input, but the inputs of a "
+                "language model are never the same; use ln_z=learned or leave ln_z out"
             )
         if sparse and not self.head.scores_all_words:
             self.head.sparse = self.body.embedding.sparse = True

@@ -104,9 +104,7 @@ def check_noise(field: str, spec: object) -> None:
         raise ConfigError(f"{field}={spec!r}: must be one of {', '.join(NOISES)}")
 
 
-def noise_probability(
-    spec: str, counts: Counts, power: float, weights: Doubles | None = None
-) -> Doubles:
+def noise_probability(spec: str, counts: Counts, power: float, weights: Doubles | None = None) -> Doubles:
     """Return the probabilities of all ids under the named noise: [vocabulary].
 
     weights   what the file holds, if the noise is a file; None: read it

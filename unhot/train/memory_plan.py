@@ -1,5 +1,6 @@
 """The memory that a training needs, computed before its matrices are allocated."""
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -64,6 +65,14 @@ def _address_space() -> Iterator[int]:
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY:
             yield limit - int((PROCESS / "statm").read_text().split()[0]) * resource.getpagesize()
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Return whether an error says that there is no memory left; PyTorch and threads have no type for it."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    told = "can't start new thread", "can't allocate memory", "failed to map segment"
+    return isinstance(error, MemoryError) or any(text in str(error) for text in told)
 
 
 def describe(plan: Mapping[str, int]) -> str:

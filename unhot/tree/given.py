@@ -126,7 +126,7 @@ def file_state(path: str | Path) -> tuple[int, int]:
 
 
 def read_codes(path: str | Path) -> Bytes:
-    """Read the codes of a CSV file; `from_codes` takes its lines: the characters of all codes, line by line."""
+    """Read the codes of a CSV file, for `from_codes`: their characters, one code a line."""
     values = _last_fields(Path(path))
     if b"".join(values).translate(None, b"01"):
         line = next(i for i, value in enumerate(values) if value.translate(None, b"01"))
