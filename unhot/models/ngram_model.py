@@ -10,7 +10,7 @@ import functools
 import math
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -211,10 +211,11 @@ def _parsed(prune: Any, order: int) -> list[int]:
     return check_prune(given, order) if any(given) else []
 
 
-def learn(model: NGramModel, corpus: Corpus, tells: Tells) -> LearnedNgrams:
-    """Learn the n-grams of a text; if there is not enough memory, say how much they need."""
+@contextlib.contextmanager
+def told_needs(model: NGramModel, corpus: Corpus) -> Iterator[None]:
+    """If there is not enough memory to learn the n-grams of a text, say how much they need."""
     try:
-        return _learn(model, corpus, tells)
+        yield
     except (MemoryError, OSError, RuntimeError) as error:
         if not out_of_memory(error):
             raise
@@ -225,14 +226,16 @@ def learn(model: NGramModel, corpus: Corpus, tells: Tells) -> LearnedNgrams:
         ) from error
 
 
-def _learn(model: NGramModel, corpus: Corpus, tells: Tells) -> LearnedNgrams:
+def learn(model: NGramModel, corpus: Corpus, tells: Tells) -> LearnedNgrams:
     """Count the n-grams of a text, smooth the counts, and lay out the probabilities."""
     told = {"memory": model.memory, "threads": model.threads, "on_section": tells.counting}
     count = functools.partial(count_ngrams, corpus, model.order, **told)
     how = parse_smoothing(model.smoothing)
-    weights = _weights(count, held_tokens(corpus, how.step), how.step, tells) if how.step else []
-    began = time.perf_counter()
-    with count() as counts:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(told_needs(model, corpus))
+        weights = _weights(count, held_tokens(corpus, how.step), how.step, tells) if how.step else []
+        began = time.perf_counter()
+        counts = stack.enter_context(count())
         sizes = [counts.level(order).counts.size for order in range(1, counts.order + 1)]
         seconds = time.perf_counter() - began
         tells.say(f"counted {sum(sizes):,} n-grams, {sum(sizes) / seconds:,.0f} n-grams/s")
