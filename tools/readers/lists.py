@@ -71,7 +71,7 @@ def read_noise(folder: Path, rng: random.Random) -> str:
 
 def read_tree(folder: Path, rng: random.Random) -> str:
     """Read codes as a tree."""
-    codes = read_codes(folder / "x")
+    codes = read_codes(folder / "x").tobytes().decode().split("\n")
     paths = from_codes(codes, np.arange(len(codes))[::-1])
     return "" if np.diff(paths.start).tolist() == list(map(len, codes)) else "paths of another length"
 
