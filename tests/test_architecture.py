@@ -30,6 +30,7 @@ ORDER = [
     "noise",
     "tree",
     "vocab",
+    "rows",
     "corpus",
     "tables",
     "outputs",

@@ -87,7 +87,8 @@ def test_predictions_are_those_of_python(tmp_path):
     best, probabilities = model.predict(NEW), model.predict_proba(NEW).max(axis=1)
     for source in ("new.txt", "new.txt.gz", "new.csv", "new.tsv"):
         out = tmp_path / source.replace("new", "out")
-        assert run("classify", "predict", "model", source, "-o", out) == (0, "", "")
+        told = f"{source}: read as {source[4:].upper()}, text = text\n" * ("txt" not in source)
+        assert run("classify", "predict", "model", source, "-o", out) == (0, "", told)
         text = (gzip.decompress(out.read_bytes()) if out.suffix == ".gz" else out.read_bytes()).decode()
         delimiter = "," if source == "new.csv" else "\t"
         found = [line.split(delimiter)[-2:] for line in text.splitlines()]
@@ -114,7 +115,7 @@ def test_pipes():
     code, out = through_pipe("classify", "predict", "model", "-", "-o", "-", text=lines)
     assert (code, len(out.splitlines())) == (0, 3)
     code, out = through_pipe(
-        "classify", "predict", "model", "-", "-o", "-", "--format", "csv", text=b"text\na good one\n"
+        "classify", "predict", "model", "-", "-o", "-", "--format", "csv", "-q", text=b"text\na good one\n"
     )
     assert (code, out.splitlines()[0]) == (0, b"text,label,score")
     code, out, _ = run("classify", "test", "model", "-", text=b"__label__pos good\n")
@@ -151,7 +152,7 @@ def test_tables_with_other_columns(tmp_path):
     assert run("classify", "predict", "model", "test.csv", "-o", out, "--rename", "label=guess") == (
         0,
         "",
-        "",
+        "test.csv: read as CSV, text = text\n",
     )
     assert out.read_text().splitlines()[0] == "text,label,guess,score"
 

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,15 +78,6 @@ def test_help_lists_every_format():
     code = "import sys; from unhot.cli.main import _run; _run(['convert', '--help'], False); "
     code += "assert 'numba' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
-
-
-def test_a_missing_extra_is_named(model, tmp_path):
-    code = "import sys; sys.modules['pyarrow'] = None; from unhot.cli.main import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", code, "convert", str(model), str(tmp_path / "v.parquet")]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 1
-    assert "pip install 'unhot[arrow]'" in result.stderr
-    assert not Path(tmp_path / "v.parquet").exists()
 
 
 def test_a_trained_model_goes_to_fasttexts_file_with_its_output(run, tmp_path):

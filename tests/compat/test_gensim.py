@@ -12,8 +12,8 @@ import pytest
 import unhot
 from unhot.compat.gensim import KeyedVectors, LineSentence, PathLineSentences, Text8Corpus, Word2Vec
 from unhot.compat.gensim.models.evaluation import p_value
-from unhot.corpus.reading.streams import compression
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.rows.streams import compression
 
 gensim = pytest.importorskip("gensim", reason="gensim is an oracle here")
 

@@ -1,6 +1,5 @@
 """Data frames and series of pandas and polars as corpora."""
 
-import sys
 from itertools import pairwise
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 import unhot
 from unhot.corpus.encoding import encode
 from unhot.corpus.reading.sources import Column
-from unhot.errors import ConfigError, DataError, MissingExtra
+from unhot.errors import ConfigError, DataError
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -114,22 +113,9 @@ def test_lazy_frames_must_be_collected():
 
 @pytest.mark.parametrize("make", [pd.Series, pl.Series])
 def test_a_series_has_no_columns(make):
-    with pytest.raises(ConfigError, match="column='x': only parquet files and tables have columns"):
+    with pytest.raises(ConfigError, match="column='x': only tables have columns"):
         read(make(["a b"]), column="x")
 
 
 def test_arrow_columns():
     assert read(pa.chunked_array([["a b"], [None, "c"]])) == [["a", "b"], ["c"]]
-
-
-def test_without_pyarrow(monkeypatch):
-    """Frames need it; a series without nulls is read like a list."""
-    frames = [pd.DataFrame({"text": ["a b"]}), pl.DataFrame({"text": ["a b"]})]
-    series = [pd.Series(["a b"], dtype=object), pl.Series(["a b"])]
-    for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    for table in frames:
-        with pytest.raises(MissingExtra, match=r"needs pyarrow.* pip install 'unhot\[arrow\]'"):
-            encode(table)
-    for each in series:
-        assert read(each) == [["a", "b"]]

@@ -52,7 +52,8 @@ def test_every_source(tmp_path):
             assert sentences_of(corpus) == KEPT
             assert corpus.report.long_words == 2
             assert (corpus.words, corpus.ids, corpus.report.types) == (4, 4, 4)
-            assert corpus.report.lines() == ["2 words longer than 1,048,576 bytes were left out"]
+            said = [line for line in corpus.report.lines() if "read as parquet" not in line]
+            assert said == ["2 words longer than 1,048,576 bytes were left out"]
     for source in (tmp_path / "t.txt", iter([" ".join(words) for words in SENTENCES])):
         with encode(source, min_count=1, tokenizer=str.split) as corpus:
             assert sentences_of(corpus) == KEPT

@@ -10,8 +10,8 @@ import pytest
 
 from unhot.corpus.encoding import encode
 from unhot.corpus.phrases import Phrases
-from unhot.corpus.reading.not_text import FEW, SAMPLE
 from unhot.errors import DataError
+from unhot.rows.not_text import FEW, SAMPLE
 
 TEXTS = {
     "english": "All human beings are born free and equal in dignity and rights.\n",

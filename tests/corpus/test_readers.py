@@ -15,10 +15,11 @@ import pytest
 
 from unhot.corpus.encoding import encode
 from unhot.corpus.reading.cuts import LINES, WORDS
-from unhot.corpus.reading.files import FileReader, are_paths, find_files
-from unhot.corpus.reading.streams import _zstd, compression
+from unhot.corpus.reading.files import FileReader
 from unhot.corpus.reading.text_blocks import Pool
 from unhot.errors import DataError
+from unhot.rows.paths import are_paths, find_files
+from unhot.rows.streams import _zstd, compression
 
 zstd = _zstd()
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}

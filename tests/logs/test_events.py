@@ -15,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.errors import ConfigError, DataError
-from unhot.logs import delimited_events, events
-from unhot.logs.cell_texts import numbers_of, value_column
+from unhot.logs import events
 from unhot.logs.events import read_events
 from unhot.logs.log_reading import LogReading
-from unhot.logs.log_report import TIME
+from unhot.rows import records
+from unhot.rows.batches import VALUE
+from unhot.rows.numbers import times_of as read_times
+from unhot.rows.values import value_column
 
 CSV = "userId,movieId,rating,timestamp\nu1,i1,4,100\nu2,i2,3.5,200\nu1,i2,1,300\n"
 DAY = 86400.0
@@ -154,7 +156,7 @@ def test_named_columns(tmp_path):
     how = {"user": "who", "item": "what", "time": "when", "session": "basket", "side": ("brand",)}
     found = read(tmp_path, "x.csv", text, **how)
     assert rows(found) == [("a", "x", 1, "s1"), ("b", "y", 2, "s1"), ("a", "y", 3, "s2"), ("c", "x", 3, "s2")]
-    assert found.sides == {"brand": {0: ["B", "C"], 1: ["D"]}}
+    assert found.sides == {"brand": {"x": ["B", "C"], "y": ["D"]}}
 
 
 def test_sessions_need_no_user(tmp_path):
@@ -177,7 +179,8 @@ def test_sessions_need_no_user(tmp_path):
         ("user,item,x,x", {"time": "x"}, "several columns have this name"),
         ("user,item,item", {}, "item='item': several columns have this name"),
         ("user,item", {"min_rating": 3}, "no column is called rating, .*or leave min_rating out"),
-        ('"user,item', {}, "its first line is no header"),
+        ('"user,item', {}, "line 1: a quote opens a field and is not closed"),
+        ('"user"x,item', {}, "its first line is no header"),
     ],
 )
 def test_columns_that_are_not_there(tmp_path, header, how, message):
@@ -237,9 +240,10 @@ def test_times(tmp_path, cell, seconds):
 
 def time_of(cell):
     """Read one cell, whatever its unit."""
-    wrong = np.zeros(1, np.uint8)
-    (found,) = numbers_of(value_column([cell], False), wrong, TIME)
-    assert wrong[0] == 0
+    column, faults = value_column("time", [cell], VALUE)
+    (found,), (kind,) = read_times(column)
+    assert kind
+    assert not faults
     return found
 
 
@@ -309,8 +313,8 @@ def test_low_ratings_are_not_bad(tmp_path):
 BAD = [
     (",i,1", "has no user"),
     ("u, ,1", "has no item"),
-    ("u,i", "has the wrong number of fields"),
-    ("u,i,1,2", "has the wrong number of fields"),
+    ("u,i", "has 2 fields, not 3"),
+    ("u,i,1,2", "has 4 fields, not 3"),
     ('u,"i"x,1', "has text behind a closing quote: double each quote inside a field in quotes"),
     (f"u,{'x' * 4097},1", "has an id of more than 4,096 bytes"),
 ]
@@ -372,7 +376,7 @@ def test_a_quote_that_is_not_closed(tmp_path, text, line):
 
 
 def test_a_quote_does_not_take_all_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited_events, "LONGEST_ROW", 100)
+    monkeypatch.setattr(records, "LONGEST_QUOTED", 100)
     monkeypatch.setattr(events, "BLOCK", 64)
     with pytest.raises(DataError, match="line 3: a quote opens"):
         read(tmp_path, "x.csv", 'user,item\na,b\nc,"d\n' + "e,f\n" * 1000)
@@ -381,8 +385,8 @@ def test_a_quote_does_not_take_all_memory(tmp_path, monkeypatch):
 CELL = st.text(st.sampled_from('ab,"\n\r \u00e9'), max_size=4)
 
 
-@given(st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=8), st.integers(8, 60), st.integers(1, 3))
-def test_any_cells_in_blocks_of_any_size(tmp_path_factory, cells, block, most):
+@given(st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=8), st.integers(8, 60))
+def test_any_cells_in_blocks_of_any_size(tmp_path_factory, cells, block):
     """Against Python's own reader; rows are cut into blocks and parts at every place."""
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator="\r\n").writerows([("user", "x", "item"), *cells])
@@ -391,7 +395,6 @@ def test_any_cells_in_blocks_of_any_size(tmp_path_factory, cells, block, most):
     expected = [(a, b) for a, _, b in [*cells, ("end", "", "end")] if a.strip(blank) and b.strip(blank)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(events, "BLOCK", block)
-        patch.setattr(delimited_events, "MOST", most)
         found = read_events(path)
     assert rows(found) == expected
     assert found.report.rows == len(cells) + 1
@@ -435,7 +438,7 @@ def test_tuples():
     assert found.report.examples[:3] == [
         "row 2: has no item",
         "row 3: has no user",
-        "row 4: is not like the first row: an object, or a tuple of as many values",
+        "row 4: is not like the first row: a dict, or a tuple of as many values",
     ]
     assert found.report.bad == 6
 
@@ -460,7 +463,7 @@ def test_dicts():
         LogReading(side=("tags",)),
     )
     assert rows(found) == [("1", "a"), ("2", "b"), ("2", "b")]
-    assert found.sides == {"tags": {0: ["x", "y"], 1: ["z", "x"]}}
+    assert found.sides == {"tags": {"a": ["x", "y"], "b": ["z", "x"]}}
     assert [example.partition(":")[0] for example in found.report.examples] == ["row 4", "row 5"]
 
 
@@ -501,8 +504,9 @@ def test_frames():
         "row 2: has no user",
         "row 3: has a time that is neither a number nor an ISO date ('')",
     ]
-    categories = frame(user=pd.Categorical(["x", "y", None]), item=[3, 4, 5], date=["1970-01-02", "5", "6"])
-    assert rows(read_events(categories)) == [("x", "3", DAY), ("y", "4", 5)]
+    dates = ["1970-01-02", "1970-01-03", "6"]
+    categories = frame(user=pd.Categorical(["x", "y", None]), item=[3, 4, 5], date=dates)
+    assert rows(read_events(categories)) == [("x", "3", DAY), ("y", "4", 2 * DAY)]
     assert rows(read_events(frame(user=[1], item=[2], time=pd.to_datetime(["1970-01-02T02:00+02:00"])))) == [
         ("1", "2", DAY)
     ]
@@ -520,7 +524,7 @@ def test_polars_and_arrow():
     for table in (pl.DataFrame(columns), pa.table(columns), pa.table(columns).to_reader()):
         found = read_events(table, how)
         assert rows(found) == [("u", "1", DAY)]
-        assert found.sides == {"tag": {0: ["a", "b"]}}
+        assert found.sides == {"tag": {"1": ["a", "b"]}}
     with pytest.raises(DataError, match="no column is called user"):
         read_events(pa.table({"item": [1]}))
 

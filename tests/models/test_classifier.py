@@ -470,7 +470,7 @@ def test_a_fit_that_is_refused_leaves_the_model_as_it_was():
         (([], []), "there are no rows"),
         ((TEXTS, LABELS[:-1]), "there are 40 texts, but 39 labels"),
         (([{"text": "a", "z": "b"}],), "there is no column label or labels"),
-        ((["__label__ a"],), "line 1: a label is empty"),
+        ((["__label__ a"],), "row 1: a label is empty"),
         (("no/such/file.txt",), "no such file"),
     ],
     ids=lambda value: None if isinstance(value, tuple) else value[:30],

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from tests.ngrams.texts import GOLDEN, random_lines
 from unhot.corpus import encode
-from unhot.corpus.reading.streams import _zstd
 from unhot.errors import DataError, FormatError, UnhotError
 from unhot.ngrams.arpa import read_arpa, write_arpa
 from unhot.ngrams.counting import count_ngrams
 from unhot.ngrams.estimating import Estimation, Level, estimate
 from unhot.ngrams.smoothing import parse_smoothing
 from unhot.ngrams.symbols import SYMBOLS, keys_of
+from unhot.rows.streams import _zstd
 
 FILES = ["kn_lmplz_modified.arpa", "kn_modified.arpa"]
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": _zstd().compress}
@@ -139,7 +139,7 @@ def test_blocks_of_reading_and_writing_do_not_show(tmp_path, monkeypatch):
     monkeypatch.setattr("unhot.ngrams.arpa.ROWS", 7)
     assert written(words, levels) == data
     monkeypatch.setattr("unhot.ngrams.arpa.BLOCK", 100)
-    monkeypatch.setattr("unhot.corpus.reading.streams.PIECE", 30)
+    monkeypatch.setattr("unhot.rows.streams.PIECE", 30)
     assert same(read(tmp_path, data).levels, levels)
     lines = data.split(b"\n")
     wrong = lines.index(b"\\3-grams:") + 50

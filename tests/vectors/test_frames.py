@@ -124,9 +124,7 @@ def test_tables_written_by_their_libraries_are_read_back(tmp_path):
         np.testing.assert_array_equal(back.counts, COUNTS)
 
 
-@pytest.mark.parametrize(
-    ("module", "extra"), [("pandas", "pandas"), ("polars", "polars"), ("pyarrow", "arrow")]
-)
+@pytest.mark.parametrize(("module", "extra"), [("pandas", "pandas"), ("polars", "polars")])
 def test_a_missing_library_is_named_with_its_extra(module, extra, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=rf"to_{extra} needs {module}.*pip install 'unhot\[{extra}\]'"):

@@ -54,6 +54,7 @@ Text (texts.py), with every tokenizer:
     text-xz           likewise
     text-zst          likewise
     text-parquet      columns of strings or of tokens
+    text-json         objects with a text, one a line or in a list
     text-beside       a text with labels beside it
     text-gensim       lines, as gensim reads them
 
@@ -63,14 +64,20 @@ Rows (tables.py), read with labels, or copied with new columns into any format:
     rows-csv          a header line and rows of strings
     rows-tsv          likewise, with tabs
     rows-jsonl        an object a line
+    rows-list         JSON, a list of objects
     rows-parquet      columns of many types
+    rows-arrow        Arrow's files and streams
+    rows-unnamed      files that only their bytes tell
 
 Logs (logs.py), read as events, and files about items:
 
     log-csv           a header line and rows, with quotes, dates, side columns and sessions
     log-tsv           likewise, with tabs
     log-jsonl         an object a line
+    log-list          JSON, a list of objects
     log-parquet       columns of many types
+    log-arrow         Arrow's files and streams
+    log-unnamed       files that only their bytes tell
     log-lines         lines of sessions, and MovieLens' ratings
     graph             edges with and without weights, CSV, lists of neighbours
     model-graph       a saved model of graph vectors

@@ -7,17 +7,20 @@ import gzip
 import io
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from readers.reader import MEGABYTE, Files, Reader
+from readers.tables import arrow_bytes
 from unhot.logs.events import read_events
 from unhot.logs.item_facts import GENRES, read_item_facts
 from unhot.logs.log_reading import LogReading
 
 ROWS = [
-    ("u1", "i1", "1600000000", "4", "A|B", "s1"),
+    ("u1", "i1", "2010-12-01", "4", "A|B", "s1"),
     ("caf\u00e9", "i2", "2010-12-01 08:26:00", "3.5", "", "s1"),
     ("u,3", 'the "best"\nitem', "2010-12-01T08:26:00.5Z", "-1e1", "C", "s2"),
     ("u1", "i2", "2010-12-01T08:26:00+02:00", "5", "D", "s3"),
@@ -46,17 +49,32 @@ def delimited_seeds(kind: str, _: Path) -> list[Files]:
 def json_seeds(_: Path) -> list[Files]:
     """Return objects, one a line."""
     lines = [json.dumps(dict(zip(NAMES, row, strict=True))) for row in ROWS]
-    lines.append('{"user": 5, "item": 5.0, "time": 1, "rating": 2, "brand": ["a", null, 3], "basket": 7}')
+    lines.append(
+        '{"user": 5, "item": 5.0, "time": "2010-12-02", "rating": 2, "brand": ["a", null, 3], "basket": 7}'
+    )
     return [{"x.jsonl": "\n".join(lines * 2).encode()}, {"x.jsonl": f"{lines[4]}\r\n\n{lines[0]}\n".encode()}]
 
 
-def parquet_seeds(_: Path) -> list[Files]:
-    """Return columns of many types."""
+def list_seeds(_: Path) -> list[Files]:
+    """Return lists of objects, in one line and in many."""
+    rows = [dict(zip(NAMES, row, strict=True)) for row in ROWS]
+    return [
+        {"x.json": json.dumps(rows * times, indent=indent).encode()} for times, indent in ((3, None), (1, 1))
+    ]
+
+
+def unnamed_seeds(folder: Path) -> list[Files]:
+    """Return files that only their bytes tell."""
+    named = [*json_seeds(folder), *list_seeds(folder), *parquet_seeds(folder), *arrow_seeds(folder)[:1]]
+    return [{"x": data} for files in named for data in files.values()]
+
+
+def tables() -> list[Any]:
+    """Return tables with columns of many types."""
     import pyarrow
-    import pyarrow.parquet
 
     when = pyarrow.array([10**18, None, 2 * 10**18, 0] * 5, pyarrow.timestamp("ns"))
-    tables = [
+    found: list[dict[str, Any]] = [
         {
             "user": ["a", "b", None, "c"] * 5,
             "item": [1, 2, 3, None] * 5,
@@ -69,11 +87,23 @@ def parquet_seeds(_: Path) -> list[Files]:
             "time": ["5", "6"] * 10,
         },
     ]
+    more = {"brand": [["x"], [], None, ["y", "z"]] * 5, "basket": ["s", "t"] * 10}
+    return [pyarrow.table(columns | more) for columns in found]
+
+
+def arrow_seeds(_: Path) -> list[Files]:
+    """Return tables as files of Arrow, and as streams."""
+    return [{"x.arrow": arrow_bytes(table, stream=stream)} for stream in (False, True) for table in tables()]
+
+
+def parquet_seeds(_: Path) -> list[Files]:
+    """Return tables as parquet files."""
+    import pyarrow.parquet
+
     files = []
-    for columns in tables:
+    for table in tables():
         buffer = io.BytesIO()
-        columns |= {"brand": [["x"], [], None, ["y", "z"]] * 5, "basket": ["s", "t"] * 10}
-        pyarrow.parquet.write_table(pyarrow.table(columns), buffer, row_group_size=8)
+        pyarrow.parquet.write_table(table, buffer, row_group_size=8)
         files.append({"x.parquet": buffer.getvalue()})
     return files
 
@@ -137,7 +167,7 @@ def read_log(name: str, kind: str | None, folder: Path, rng: random.Random) -> s
         if words and (numbers != [*range(len(words))] or len({*words}) != len(words)):
             return f"numbers {ids.tolist()} of {len(words)} words"
     items = {item for values in found.sides.values() for item in values}
-    return "" if items <= set(found.items.tolist()) else f"sides of {items}"
+    return "" if items <= {*found.item_words} else f"sides of {items}"
 
 
 def read_facts(name: str, folder: Path, rng: random.Random) -> str:
@@ -148,26 +178,20 @@ def read_facts(name: str, folder: Path, rng: random.Random) -> str:
     return "" if all(values) and all(found.names.values()) else f"{found}"
 
 
+# kind: file, seeds, what the format of the file may be called
+SEEDS: dict[str, tuple[str, Callable[[Path], list[Files]], str]] = {
+    "csv": ("x.csv", functools.partial(delimited_seeds, "csv"), "csv"),
+    "tsv": ("x.tsv", functools.partial(delimited_seeds, "tsv"), "tsv"),
+    "jsonl": ("x.jsonl", json_seeds, "jsonl"),
+    "list": ("x.json", list_seeds, "jsonl"),
+    "parquet": ("x.parquet", parquet_seeds, "parquet"),
+    "arrow": ("x.arrow", arrow_seeds, "arrow"),
+    "unnamed": ("x", unnamed_seeds, "jsonl"),
+}
 READERS = [
     *(
-        Reader(
-            f"log-{kind}",
-            functools.partial(delimited_seeds, kind),
-            functools.partial(read_log, f"x.{kind}", kind),
-            slack=BUFFERS,
-            share=0.5,
-        )
-        for kind in ("csv", "tsv")
-    ),
-    Reader(
-        "log-jsonl", json_seeds, functools.partial(read_log, "x.jsonl", "jsonl"), slack=BUFFERS, share=0.5
-    ),
-    Reader(
-        "log-parquet",
-        parquet_seeds,
-        functools.partial(read_log, "x.parquet", "parquet"),
-        slack=BUFFERS,
-        share=0.5,
+        Reader(f"log-{kind}", seeds, functools.partial(read_log, name, asked), slack=BUFFERS, share=0.5)
+        for kind, (name, seeds, asked) in SEEDS.items()
     ),
     Reader("log-lines", line_seeds, functools.partial(read_log, "x", None), slack=BUFFERS, share=0.5),
     *(

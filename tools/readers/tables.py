@@ -1,4 +1,4 @@
-"""Readers of rows, with labels or copied with new columns: label lines, CSV, TSV, JSON lines, parquet."""
+"""Readers of rows, with labels or copied with new columns: label lines, CSV, TSV, JSON, parquet, Arrow."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import io
 import json
 import random
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from readers.reader import MEGABYTE, Files, Reader
 from readers.texts import zstd
-from unhot.tables.annotate import annotate
-from unhot.tables.files import open_table
-from unhot.tables.labelled import labelled_rows
+from unhot.rows.copied import copy_rows, text_rows
+from unhot.rows.kinds import ending_kind
+from unhot.rows.labelled import labelled_rows
+from unhot.rows.opening import TextFile, open_file
 
 LINES = b"__label__a some words\n__label__b __label__a caf\xc3\xa9 \xff\n\nno label\n"
 LINES += b"x __label__c y\r\n__label__d\n"
@@ -51,23 +54,55 @@ def json_seeds(_: Path) -> list[Files]:
     return [{"x.jsonl": "\n".join(lines * 3).encode()}, {"x.jsonl": f"\n{lines[0]}\r\n\n".encode()}]
 
 
-def parquet_seeds(_: Path) -> list[Files]:
-    """Return columns of many types."""
+def list_seeds(_: Path) -> list[Files]:
+    """Return lists of objects, in one line and in many."""
+    texts = [json.dumps(OBJECTS[:2] * 3), json.dumps(OBJECTS[:2], indent=1)]
+    return [{"x.json": text.encode()} for text in texts]
+
+
+def unnamed_seeds(folder: Path) -> list[Files]:
+    """Return files that only their bytes tell."""
+    named = [*json_seeds(folder), *list_seeds(folder), *parquet_seeds(folder), *arrow_seeds(folder)[:1]]
+    return [{"x": data} for files in named for data in files.values()]
+
+
+def tables() -> list[Any]:
+    """Return tables with columns of many types."""
     import pyarrow
-    import pyarrow.parquet
 
     texts = ["some words", None, "caf\u00e9", ""] * 10
-    tables = [
+    found = [
         {"text": texts, "label": ["a", "b", None, "c"] * 10, "n": list(range(40))},
         {"body": pyarrow.array(texts).dictionary_encode(), "labels": [["a"], [], None, ["a", "b"]] * 10},
     ]
+    return [pyarrow.table(columns) for columns in found]
+
+
+def parquet_seeds(_: Path) -> list[Files]:
+    """Return tables as parquet files."""
+    import pyarrow.parquet
+
     files = []
-    for number, columns in enumerate(tables):
+    for table, codec in zip(tables(), ("snappy", "zstd"), strict=True):
         buffer = io.BytesIO()
-        codec = ("snappy", "zstd")[number]
-        pyarrow.parquet.write_table(pyarrow.table(columns), buffer, compression=codec, row_group_size=16)
+        pyarrow.parquet.write_table(table, buffer, compression=codec, row_group_size=16)
         files.append({"x.parquet": buffer.getvalue()})
     return files
+
+
+def arrow_seeds(_: Path) -> list[Files]:
+    """Return tables as files of Arrow, and as streams."""
+    return [{"x.arrow": arrow_bytes(table, stream=stream)} for stream in (False, True) for table in tables()]
+
+
+def arrow_bytes(table: Any, *, stream: bool) -> bytes:
+    """Return a table in one of the two formats of Arrow."""
+    import pyarrow.ipc
+
+    buffer = io.BytesIO()
+    with (pyarrow.ipc.new_stream if stream else pyarrow.ipc.new_file)(buffer, table.schema) as writer:
+        writer.write_table(table, 16)
+    return buffer.getvalue()
 
 
 def read_labels(name: str, folder: Path, rng: random.Random) -> str:
@@ -76,7 +111,7 @@ def read_labels(name: str, folder: Path, rng: random.Random) -> str:
     found = list(rows)
     if any(not labels or "" in labels or not isinstance(text, str) for text, labels in found):
         return f"rows {found}"
-    left = rows.report.rows - rows.report.without_label
+    left = rows.report.rows - rows.report.without_label - rows.report.bad
     return "" if left == len(found) == len(list(rows)) else f"{left} rows of {len(found)}"
 
 
@@ -87,24 +122,22 @@ def new_columns(texts: list[str]) -> list[list[object]]:
 
 def read_copy(name: str, folder: Path, rng: random.Random) -> str:
     """Copy a file with new columns, into its own format or another one; the copy has as many rows."""
-    kind, ending = (
-        name.rpartition(".")[2],
-        rng.choice(["same", "same", "csv", "tsv", "jsonl", "parquet", "jsonl.gz"]),
-    )
+    ending = rng.choice(["same", "same", "csv", "tsv", "jsonl", "parquet", "arrow", "jsonl.gz"])
     rename = {"label": "first letter"}
     with tempfile.TemporaryDirectory(dir=folder) as place:
-        out = Path(place) / f"out.{kind if ending == 'same' else ending}"
-        annotate(folder / name, out, new_columns, rename=rename, force=rng.random() < 0.5)
+        out = Path(place) / (name if ending == "same" else f"out.{ending}")
+        copy_rows(folder / name, out, new_columns, rename=rename, force=rng.random() < 0.5)
         if [path.name for path in out.parent.iterdir()] != [out.name]:
             return "files are left behind"
-        counts = [_rows(path) for path in (folder / name, out)]
+        kinds = (None, "text" if name == "x.txt" and ending == "same" else ending_kind(out))
+        counts = [_rows(path, kind) for path, kind in zip((folder / name, out), kinds, strict=True)]
     return "" if len(set(counts)) == 1 else f"rows {counts}"
 
 
-def _rows(path: Path) -> int:
-    kind = path.name.partition(".")[2].removesuffix(".gz").replace("txt", "text")
-    batches = open_table(path, kind, force=True).batches
-    return sum(len(batch.records()) for batch in batches)
+def _rows(path: Path, kind: str | None) -> int:
+    opened = open_file(path, kind, force=True)
+    table = text_rows(opened) if isinstance(opened, TextFile) else opened
+    return sum(len(batch.cells) for batch in table.batches({}, every=True))
 
 
 def read_rows(name: str, folder: Path, rng: random.Random) -> str:
@@ -112,20 +145,17 @@ def read_rows(name: str, folder: Path, rng: random.Random) -> str:
     return rng.choice([read_labels, read_copy])(name, folder, rng)
 
 
+SEEDS: dict[str, tuple[str, Callable[[Path], list[Files]]]] = {
+    "lines": ("x.txt", line_seeds),
+    "csv": ("x.csv", functools.partial(delimited_seeds, "csv")),
+    "tsv": ("x.tsv", functools.partial(delimited_seeds, "tsv")),
+    "jsonl": ("x.jsonl", json_seeds),
+    "list": ("x.json", list_seeds),
+    "parquet": ("x.parquet", parquet_seeds),
+    "arrow": ("x.arrow", arrow_seeds),
+    "unnamed": ("x", unnamed_seeds),
+}
 READERS = [
-    Reader("rows-lines", line_seeds, functools.partial(read_rows, "x.txt"), slack=BUFFERS, share=0.5),
-    *(
-        Reader(
-            f"rows-{kind}",
-            functools.partial(delimited_seeds, kind),
-            functools.partial(read_rows, f"x.{kind}"),
-            slack=BUFFERS,
-            share=0.5,
-        )
-        for kind in ("csv", "tsv")
-    ),
-    Reader("rows-jsonl", json_seeds, functools.partial(read_rows, "x.jsonl"), slack=BUFFERS, share=0.5),
-    Reader(
-        "rows-parquet", parquet_seeds, functools.partial(read_rows, "x.parquet"), slack=BUFFERS, share=0.5
-    ),
+    Reader(f"rows-{kind}", seeds, functools.partial(read_rows, name), slack=BUFFERS, share=0.5)
+    for kind, (name, seeds) in SEEDS.items()
 ]

@@ -11,6 +11,7 @@ import functools
 import gzip
 import importlib
 import io
+import json
 import lzma
 import random
 import sys
@@ -51,7 +52,7 @@ def read_text(name: str, folder: Path, rng: random.Random) -> str:
     keeping = Keeping(rng.random() < 0.3, rng.random() < 0.2)
     tokenizers: list[Tokenizer] = [*NAMES, str.split]
     tokenizer = rng.choice(tokenizers)
-    column = rng.choice([None, None, None, "text"]) if name.endswith(".parquet") else None
+    column = rng.choice([None, None, None, "text"]) if name in ("x.parquet", "x.json") else None
     with encoded(folder / name, tokenizer, keeping, column, rng.random() < 0.5) as corpus:
         if rng.random() < 0.2:
             Corpus.open(corpus.directory).close()
@@ -103,6 +104,13 @@ def parquet_seeds(_: Path) -> list[Files]:
     return files
 
 
+def json_seeds(_: Path) -> list[Files]:
+    """Return objects, one a line or in a list, some of them packed."""
+    rows = [{"text": "a b", "n": 1}, {"text": None}, {"text": "caf\u00e9\na", "x": [1]}] * 5
+    texts = ["".join(json.dumps(row) + "\n" for row in rows), json.dumps(rows), json.dumps(rows, indent=1)]
+    return [{"x.json": data} for text in texts for data in (text.encode(), gzip.compress(text.encode()))]
+
+
 def beside_seeds(_: Path) -> list[Files]:
     """Return a text, and labels for its lines."""
     return [
@@ -143,6 +151,7 @@ READERS = [
         for kind, pack in PACKERS.items()
     ),
     Reader("text-parquet", parquet_seeds, functools.partial(read_text, "x.parquet"), slack=BUFFERS),
+    Reader("text-json", json_seeds, functools.partial(read_text, "x.json"), slack=UNPACKING),
     Reader("text-beside", beside_seeds, read_beside, slack=64 * MEGABYTE, share=0.05),
     Reader("text-gensim", plain_seeds, read_sentences, slack=BUFFERS),
 ]

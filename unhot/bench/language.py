@@ -19,6 +19,7 @@ from unhot.bench.timed import LOOKS, TUNING_SHARE, Stopwatch, pieces
 from unhot.bench.trials import Trial, run_trials
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
+from unhot.corpus.reading.files import line_blocks, open_lines
 from unhot.errors import Diverged, whole
 from unhot.evaluate.figures import Figures
 from unhot.evaluate.language import LanguageFigures, measure_language
@@ -27,8 +28,6 @@ from unhot.models.mixture import Mixture
 from unhot.models.neural_lm import NeuralLM
 from unhot.models.ngram_model import NGramModel
 from unhot.outputs import LAYERS
-from unhot.tables.files import open_lines
-from unhot.tables.text_lines import line_blocks
 from unhot.vocab.vocabulary import decode_word
 
 SAMPLE = 5_000  # words of the validation text that curves and rates are measured on

@@ -15,21 +15,21 @@ from unhot.cli.classify_ask import explain, k_option, predict, threshold_option
 from unhot.cli.demos import classify_demo
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
-from unhot.cli.row_options import column_option, format_option, threads_option
+from unhot.cli.row_options import column_option, format_option, strict_option, threads_option
 from unhot.cli.show import note, print_table, show_json
 from unhot.cli.text_options import force_option
 from unhot.cli.train import train_command
 from unhot.errors import ConfigError, DataError, extra
 
 if TYPE_CHECKING:
-    from unhot.tables.labelled import LabelledRows
+    from unhot.rows.labelled import LabelledRows
 
 TRAIN = """\
 Learn to classify from lines with labels.
 
-INPUT has lines such as `__label__spam win a prize`, with any number of labels, or is a table (.csv, .tsv,
-.jsonl, .parquet) with a column of texts and a column of labels. Its order does not matter. Ctrl-C stops the
-training and saves the model as it is; --resume continues it.
+INPUT has lines such as `__label__spam win a prize`, with any number of labels, or is a table (CSV, TSV,
+JSON lines or list, parquet, Arrow) with a column of texts and a column of labels. Its order does not matter.
+Ctrl-C stops the training and saves the model as it is; --resume continues it.
 """
 EXAMPLES = """
 \b
@@ -45,7 +45,6 @@ Examples:
 # other help texts of options that `unhot train` has, too
 HELP = {
     "start": "Start from word vectors in any format, or from those of a model directory; their dim is kept.",
-    "column": "Tables: the column with the text  [default: text, or the only one]",
     "corpus_dir": "Keep the encoded text in this directory  [default: a temporary directory]",
 }
 SHOWN = 20  # labels and mistakes of a table
@@ -64,6 +63,7 @@ train = train_command("classify", TRAIN, EXAMPLES, helps=HELP)
 @column_option
 @label_column_option
 @format_option
+@strict_option
 @threads_option
 @force_option
 @plugin_option
@@ -78,6 +78,7 @@ def test(
     column: str | None,
     label_column: str | None,
     kind: str | None,
+    strict: bool,
     threads: int,
     force: bool,
     all_labels: bool,
@@ -96,10 +97,10 @@ def test(
     labeller = unhot.evaluate.open_labeller(model, threads)
     if label_column is not None:
         labeller = labeller._replace(label_column=label_column)
-    rows = labeller.rows_of(source, column=column, kind=kind, force=force)
+    rows = labeller.rows_of(source, column=column, kind=kind, force=force, strict=strict)
     found = unhot.evaluate.measure_labels(labeller, _some(rows, source), k=k, threshold=threshold)
-    if left_out := rows.report.note():
-        note(left_out)
+    for line in filter(None, (*rows.report.recognized, rows.report.note())):
+        note(line)
     if plot is not None:
         _draw(found, plot)
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import functools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,16 +11,15 @@ import unhot.evaluate
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import (
-    OnProgress,
     column_option,
     format_option,
     rename_option,
     renamed,
+    strict_option,
     threads_option,
-    write_rows,
+    write_copy,
 )
 from unhot.cli.show import print_table, show_json
-from unhot.cli.streams import is_stream
 from unhot.cli.text_options import force_option
 
 if TYPE_CHECKING:
@@ -48,6 +47,7 @@ SHOWN = 15  # rows of a table of shares
 @column_option
 @rename_option("label=predicted, score=certainty")
 @format_option
+@strict_option
 @threads_option
 @force_option
 @plugin_option
@@ -58,73 +58,31 @@ def predict(
     out: str,
     k: int,
     threshold: float,
-    column: str | None,
     rename: tuple[str, ...],
-    kind: str | None,
     threads: int,
-    force: bool,
     quiet: bool,
+    **how: Any,
 ) -> None:
     """Give labels to texts.
 
-    INPUT is a file with a text in each line, or a table (.csv, .tsv, .jsonl, .parquet), compressed or not, of
-    any size; - is standard input. A table keeps its columns and gets two more, label and score. Lines of text
-    become lines of label and score, with a tab between them. With -k other than 1, both are lists. OUT
-    appears when it is complete.
+    INPUT is a file with a text in each line, or a table (CSV, TSV, JSON lines or list, parquet, Arrow),
+    compressed or not, of any size; - is standard input. A table keeps its columns and gets two more, label
+    and score. Lines of text become lines of label and score, with a tab between them. With -k other than 1,
+    both are lists. A bad row is copied without them, and counted. OUT is written when it is complete.
     """
     from unhot.lines.choosing import check_asked
     from unhot.lines.predictor import LinePredictor
-    from unhot.tables.annotate import annotate
 
     check_asked(k, threshold)
     names = renamed(rename, "label=predicted")
     labeller = unhot.evaluate.open_labeller(model, threads)
+    compiled = k == 1 and isinstance(labeller.predictor, LinePredictor)
+    lines_of = functools.partial(labeller.answers, threshold=threshold) if compiled else None
 
-    def write(place: Any, on_progress: OnProgress) -> None:
-        plain = _is_plain(source, out, kind, k, column, names)
-        if plain and isinstance(labeller.predictor, LinePredictor):
-            _predict_lines(labeller, source, place, threshold, force, on_progress)
-        else:
-            annotate(
-                source,
-                place,
-                lambda texts: labeller.columns(texts, k, threshold),
-                column=column,
-                rename=names,
-                kind=kind,
-                force=force,
-                on_progress=on_progress,
-            )
+    def columns(texts: list[str]) -> Any:
+        return labeller.columns(texts, k, threshold)
 
-    write_rows(out, "predicting", write, quiet=quiet)
-
-
-def _is_plain(
-    source: str, out: str, kind: str | None, k: int, column: str | None, names: dict[str, str]
-) -> bool:
-    """Return whether text becomes text, one label for each line: that is done in compiled code."""
-    from unhot.tables.files import ending_kind, kind_of
-
-    path = None if source == "-" else Path(source)
-    texts = path is None or not path.exists() or kind_of(path, kind) == "text"
-    to = None if is_stream(out) else ending_kind(Path(out))
-    return texts and kind in (None, "text") and to is None and k == 1 and column is None and not names
-
-
-def _predict_lines(
-    labeller: unhot.evaluate.Labeller, source: str, out: Any, threshold: float, force: bool, on_progress: Any
-) -> None:
-    """Write a line for each line of a text."""
-    from unhot.tables.annotate import opened_result, refuse_same, the_file
-    from unhot.tables.files import open_lines
-
-    path = the_file(source)
-    refuse_same(path, out)
-    reader = open_lines(path, force)
-    with opened_result(out) as file:
-        for written in labeller.answers(reader, threshold):
-            file.write(written)
-            on_progress(*reader.progress())
+    write_copy(source, out, columns, "predicting", lines_of=lines_of, rename=names, quiet=quiet, **how)
 
 
 @click.command()

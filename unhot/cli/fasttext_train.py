@@ -147,7 +147,7 @@ def _files(path: Path, save_output: bool) -> dict[str, Path]:
 
 def _checked(input: str, output: str, save_output: bool, given: Unsupervised) -> Path:
     """Return the path to write to; raise an error now, not after training, if files cannot be written."""
-    from unhot.corpus.reading.files import find_files
+    from unhot.rows.paths import find_files
 
     given.settings()
     if save_output and given.loss == "hs":

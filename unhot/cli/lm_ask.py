@@ -11,13 +11,13 @@ import unhot
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import (
-    OnProgress,
     column_option,
     format_option,
     rename_option,
     renamed,
+    strict_option,
     threads_option,
-    write_rows,
+    write_copy,
 )
 from unhot.cli.show import new_bar, note, print_table, show_facts, show_json
 from unhot.cli.text_options import force_option
@@ -28,7 +28,9 @@ PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 @click.command()
 @click.argument("model")
 @click.argument("source", metavar="TEXT")
-@click.option("--column", help="Parquet: the column with the text  [default: text, or the only one]")
+@column_option
+@format_option
+@strict_option
 @click.option(
     "--carry/--alone",
     default=True,
@@ -48,6 +50,8 @@ def perplexity(
     model: str,
     source: str,
     column: str | None,
+    kind: str | None,
+    strict: bool,
     carry: bool,
     details: bool,
     threads: int,
@@ -64,7 +68,9 @@ def perplexity(
 
     found = unhot.load_language_model(model, threads)
     with new_bar("scoring", "{task.percentage:>3.0f}%", transient=True, quiet=as_json) as bar:
-        how: dict[str, Any] = {"column": column, "carry": carry, "force": force}
+        how: dict[str, Any] = {"column": column, "carry": carry, "force": force, "kind": kind}
+        how["strict"] = strict
+        how["tell"] = bar.say
         how["progress"] = functools.partial(bar.show, "scoring")
         figures = measure_language(found, source, **how) if details else None
         result = found.perplexity(source, **how) if figures is None else figures.result
@@ -98,6 +104,7 @@ def perplexity(
 @column_option
 @rename_option("score=log10, perplexity=ppl")
 @format_option
+@strict_option
 @threads_option
 @force_option
 @plugin_option
@@ -111,35 +118,32 @@ def score(
     model: str,
     source: str,
     out: str,
-    column: str | None,
     rename: tuple[str, ...],
-    kind: str | None,
     threads: int,
-    force: bool,
     by_line: bool,
     quiet: bool,
+    **how: Any,
 ) -> None:
     """Give each text its log10 probability and its perplexity.
 
-    INPUT is a file with a text in each line, or a table (.csv, .tsv, .jsonl, .parquet), compressed or not, of
-    any size; - is standard input. A table keeps its columns and gets two more, score and perplexity. Lines of
-    text become lines of score and perplexity, with a tab between them. OUT appears when it is complete. The
-    percentiles of all perplexities, shown at the end, help to choose a limit for a filter.
+    INPUT is a file with a text in each line, or a table (CSV, TSV, JSON lines or list, parquet, Arrow),
+    compressed or not, of any size; - is standard input. A table keeps its columns and gets two more, score
+    and perplexity. Lines of text become lines of score and perplexity, with a tab between them. OUT is
+    written when it is complete. The percentiles of all perplexities, shown at the end, help to choose a limit
+    for a filter.
 
     A text is one sentence, and a line break inside it is white space. With --by-line each of its lines is a
-    sentence: its score is the sum over them, its perplexity that of all their tokens. Rows without a text
-    (null, and an empty cell of CSV or TSV), and texts of probability zero, have no score; they are counted,
-    and left out of the percentiles.
+    sentence: its score is the sum over them, its perplexity that of all their tokens. Bad rows, rows without
+    a text, and texts of probability zero have no score; they are counted, and left out of the percentiles.
     """
     import numpy as np
 
     from unhot.json_file import plain
     from unhot.lm.percentiles import Percentiles
-    from unhot.tables.annotate import annotate
 
     names = renamed(rename, "score=log10")
     found, seen = unhot.load_language_model(model, threads), Percentiles()
-    nulls = zero = 0
+    zero = 0
 
     def columns(texts: list[str]) -> Any:
         nonlocal zero
@@ -151,23 +155,8 @@ def score(
         with np.errstate(over="ignore"):
             return [plain(sums[:, 3].tolist()), plain((10.0**-logs).tolist())]
 
-    def write(place: Any, on_progress: OnProgress) -> None:
-        nonlocal nulls
-        nulls = annotate(
-            source,
-            place,
-            columns,
-            column=column,
-            rename=names,
-            names=("score", "perplexity"),
-            kind=kind,
-            force=force,
-            on_progress=on_progress,
-        )
-
-    write_rows(out, "scoring", write, quiet=quiet)
-    if nulls:
-        note(f"rows without a text: {nulls:,}; they have no score")
+    how |= {"rename": names, "names": ("score", "perplexity"), "quiet": quiet}
+    write_copy(source, out, columns, "scoring", **how)
     if zero:
         note(f"texts of probability zero: {zero:,}; they have no score")
     if not quiet and seen.number:

@@ -198,7 +198,7 @@ def _check_outputs(
 ) -> None:
     """Raise an error now, not after a long reading, if the results cannot be written."""
     from unhot.corpus.phrases.phrases import NAMED
-    from unhot.corpus.reading.files import find_files
+    from unhot.rows.paths import find_files
 
     if out is not None and descriptor_of(out) == 1 and options["as_json"]:
         raise ConfigError(
@@ -235,7 +235,7 @@ def _is_same(a: Path, b: Path) -> bool:
 
 def _write(found: unhot.corpus.Phrases, corpus: unhot.Corpus, out: str) -> int:
     """Write the joined text and return its number of words."""
-    from unhot.tables.annotate import opened_result
+    from unhot.rows.copied import opened_result
 
     with open_stream(out) if is_stream(out) else opened_result(out) as sink:
         return found.write(corpus, sink)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
-from unhot.cli.show import new_bar
+from unhot.cli.show import new_bar, note
 from unhot.cli.streams import is_stream, open_stream
 from unhot.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-OnProgress = Callable[[int, "int | None"], None]
 
 threads_option = click.option("--threads", type=click.IntRange(1), default=2, show_default=True)
 column_option = click.option(
@@ -21,8 +22,11 @@ column_option = click.option(
 format_option = click.option(
     "--format",
     "kind",
-    type=click.Choice(["text", "jsonl", "csv", "tsv", "parquet"]),
-    help="The format of INPUT, if its name does not say it.",
+    type=click.Choice(["text", "jsonl", "csv", "tsv", "parquet", "arrow"]),
+    help="The format of the input  [default: by its bytes and its name]",
+)
+strict_option = click.option(
+    "--strict", is_flag=True, help="Stop at the first bad row instead of counting bad rows."
 )
 
 
@@ -44,16 +48,19 @@ def renamed(pairs: Iterable[str], example: str) -> dict[str, str]:
     return found
 
 
-def write_rows(out: str, title: str, write: Callable[[Any, OnProgress], None], *, quiet: bool) -> None:
-    """Call write(place, on_progress) with a path or an open stream, and show the progress."""
-    with new_bar(title, "{task.percentage:>3.0f}%", quiet=quiet, transient=True) as bar:
-        task = bar.add_task(title, total=None)
+def write_copy(source: str, out: str, columns_of: Any, title: str, *, quiet: bool, **how: Any) -> None:
+    """Copy the rows of a file with new columns, show the progress, and tell which rows got none.
 
-        def on_progress(done: int, total: int | None) -> None:
-            bar.update(task, completed=done, total=total)
+    how   see `copy_rows`
+    """
+    from unhot.rows.copied import copy_rows
 
-        if is_stream(out):
-            with open_stream(out) as file:
-                write(file, on_progress)
-        else:
-            write(out, on_progress)
+    with (
+        new_bar(title, "{task.percentage:>3.0f}%", quiet=quiet, transient=True) as bar,
+        open_stream(out) if is_stream(out) else contextlib.nullcontext(out) as place,
+    ):
+        how |= {"on_progress": functools.partial(bar.show, title)}
+        how |= {} if quiet else {"tell": bar.say}
+        copied = copy_rows(source, place, columns_of, **how)
+    for line in copied.lines():
+        note(line)

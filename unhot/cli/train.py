@@ -20,6 +20,7 @@ import unhot.corpus
 from unhot.cli.model_options import TEXT_FAMILIES, TrainCommand, given_settings, listed_models
 from unhot.cli.options import named
 from unhot.cli.outputs import plugin_option
+from unhot.cli.row_options import column_option, format_option, strict_option
 from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError, UnhotError
 from unhot.leftovers import scratch_folder
@@ -56,7 +57,7 @@ RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device", "for
 TAKEN_BY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("phrases", "keep_vocabulary"), ("words",)),
     "freeze": ("words", "classify"),
-    **dict.fromkeys(("start", "column", "corpus_dir"), TEXT_FAMILIES),
+    **dict.fromkeys(("start", "column", "kind", "strict", "corpus_dir"), TEXT_FAMILIES),
 }
 
 
@@ -90,7 +91,9 @@ TAKEN_BY: dict[str, tuple[str, ...]] = {
 )
 @click.option("--keep-vocabulary", is_flag=True, help="With --start MODEL: add no new words.")
 @click.option("--phrases", metavar="FILE", help="First join the phrases of this list; see `unhot phrases`.")
-@click.option("--column", help="Parquet: the column with the text  [default: text, or the only one]")
+@column_option
+@format_option
+@strict_option
 @force_option
 @plugin_option
 @click.option(
@@ -299,7 +302,9 @@ def _begun(
     if isinstance(start, WordModel) and start.learned.keys.size and name != start.name:
         start = start.vectors  # its rows are those of n-grams, which the other model does not have
     frozen = _frozen(options["freeze"])
-    reads = {name: options[name] for name in ("column", "force")}
+    reads = {
+        name: options[name] for name in ("column", "kind", "force", "strict") if options[name] is not None
+    }
     return learner, {"start": start, "frozen": frozen, "counts": counts, **reads}
 
 
@@ -338,16 +343,16 @@ def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | N
 
     if len(inputs) != 1 or not (holds_corpus(inputs[0]) or holds_cells(inputs[0])):
         return
-    names = ["min_count", "max_vocab", "tokenizer", "column", "phrases"]
+    names = ["min_count", "max_vocab", "tokenizer", "column", "kind", "phrases"]
     if holds_cells(inputs[0]):
         names += ["window", "weights", "sides", "sample", "shrink", "memory"]
         if on == "cells":
             names.remove("max_vocab")  # here it raises the limit on the number of words
     for name in names:
         if options.get(name) is not None:
+            option = "format" if name == "kind" else name.replace("_", "-")
             raise ConfigError(
-                f"--{name.replace('_', '-')}: {inputs[0]} is already encoded, with its own settings; leave "
-                "this option out"
+                f"--{option}: {inputs[0]} is already encoded, with its own settings; leave this option out"
             )
 
 

@@ -82,6 +82,8 @@ def encode(
     unknown: bool = False,
     beside: Mapping[str, Source | Column | Callable[[], Source]] | None = None,
     force: bool = False,
+    kind: str | None = None,
+    strict: bool = False,
     threads: int = 2,
     progress: Progress | None = None,
 ) -> Corpus:
@@ -112,6 +114,8 @@ def encode(
                 the text was read. It is split at white space, or is token lists. All its words are kept, in
                 a vocabulary of its own; the result is the corpus `beside[name]`. This implies empty_lines.
     force       read files even if they do not look like text (see reading/not_text.py)
+    kind        text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the names of files say
+    strict      raise a `DataError` at the first bad row of a table instead of counting it
     threads     number of threads that scan text
     progress    called now and then with the bytes read so far and the bytes in total (None if unknown)
     """
@@ -120,7 +124,7 @@ def encode(
     given = check_given(counts, min_count, max_vocab) if counts is not None else None
     sizes = EncodingSizes()
     keeping = Keeping(empty_lines or bool(beside), unknown)
-    text = open_input(source, tokenizer, sizes.block, column, keeping.empty_lines, force)
+    text = open_input(source, tokenizer, sizes.block, column, keeping.empty_lines, force, kind, strict)
     beside = beside or {}
     checked_names(beside)
     with Workplace(directory) as place:
@@ -128,7 +132,7 @@ def encode(
         def encode_some(functions: bool) -> dict[str, int]:
             return {
                 name: _encode_beside(
-                    other() if callable(other) else other, source, place, name, threads, force
+                    other() if callable(other) else other, source, place, name, threads, force, kind
                 )
                 for name, other in beside.items()
                 if callable(other) == functions
@@ -202,7 +206,13 @@ def encode_input(
 
 
 def _encode_beside(
-    other: Source | Column, text: Source, place: Workplace, name: str, threads: int, force: bool
+    other: Source | Column,
+    text: Source,
+    place: Workplace,
+    name: str,
+    threads: int,
+    force: bool,
+    kind: str | None,
 ) -> int:
     """Write the corpus of data beside a text; return the number of its lines."""
     source = text if isinstance(other, Column) else other
@@ -219,6 +229,7 @@ def _encode_beside(
         column=column,
         empty_lines=True,
         force=force,
+        kind=kind if isinstance(other, Column) else None,
         threads=threads,
     ) as corpus:
         return corpus.sentences
@@ -330,6 +341,9 @@ def count(text: Input, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary
         byte_order_marks=text.reader.byte_order_marks,
         long_words=long_words,
         skipped=left_out,
+        rows=text.reader.rows.rows,
+        bad_rows=text.reader.rows.bad,
+        said=(*text.reader.recognized, *text.reader.rows.lines()),
     )
     return vocabulary, [np.append(final[local], np.int32(-1)) for local in ids], report
 

@@ -23,6 +23,9 @@ class Report:
     byte_order_marks: int = 0
     long_words: int = 0  # tokens of more than LONGEST_WORD bytes, which were left out
     skipped: int = 0  # tokens that were read as white space, because the model said so
+    rows: int = 0  # of tables
+    bad_rows: int = 0  # which were left out
+    said: tuple[str, ...] = ()  # for people: which files are tables, and examples of bad rows; not saved
 
     def lines(self) -> list[str]:
         """Return one line for each oddity of the text; an empty list if there was none."""
@@ -36,7 +39,7 @@ class Report:
             (self.long_words, f"words longer than {LONGEST_WORD:,} bytes were left out"),
             (self.skipped, "words such as <s> and </s> were read as white space"),
         ]
-        return [f"{number:,} {what}" for number, what in odd if number]
+        return [*self.said, *(f"{number:,} {what}" for number, what in odd if number)]
 
     def __str__(self) -> str:
         """Return one line of numbers, then one line for each oddity."""
@@ -52,13 +55,13 @@ class Report:
         return {
             name: number
             for name, number in dataclasses.asdict(self).items()
-            if number or name not in ("long_words", "skipped")
+            if name != "said" and (number or name not in ("long_words", "skipped", "rows", "bad_rows"))
         }
 
     @classmethod
     def from_json(cls, numbers: Mapping[str, object]) -> "Report":
         """Make a report from the dictionary that `to_json` returns; raise a `FormatError` if it is wrong."""
-        fields = {field.name for field in dataclasses.fields(cls)}
+        fields = {field.name for field in dataclasses.fields(cls)} - {"said"}
         wrong = [
             f"{name}={value!r}"
             for name, value in numbers.items()

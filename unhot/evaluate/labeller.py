@@ -1,25 +1,21 @@
 """What gives labels to texts: a classifier of unhot, or one in a file of fastText."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
-from unhot.corpus.reading.files import FileReader
-from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
 from unhot.errors import ConfigError, FormatError
 from unhot.lines.answers import AnswerWriter
 from unhot.lines.choosing import Chosen
 from unhot.lines.fasttext_model import fasttext_predictor
 from unhot.lines.line_rows import LABEL
-from unhot.lines.predictor import LinePredictor, TextBlock
+from unhot.lines.predictor import LinePredictor, block_of
 from unhot.models.classifier import Classifier
 from unhot.models.load import load_saved
 from unhot.models.model import Model
-from unhot.tables.labelled import LabelledRows, labelled_rows
-from unhot.tables.text_lines import BREAKS
+from unhot.rows.labelled import LabelledRows, labelled_rows
+from unhot.rows.writers import BREAKS
 from unhot.threads import in_order
 from unhot.types import Doubles
 from unhot.vectors.formats.sniff import is_fasttext
@@ -56,21 +52,18 @@ class Labeller(NamedTuple):
             return [[names[a:b] for a, b in places], [numbers[a:b] for a, b in places]]
         return [[column[a] if b > a else None for a, b in places] for column in (names, numbers)]
 
-    def answers(self, reader: FileReader, threshold: float) -> Iterator[bytes]:
-        """Yield a line `label<TAB>score` for each line of a text, many at a time, by a `LinePredictor`."""
-        pool, predictor = Pool(), self.predictor
+    def answers(self, blocks: Iterable[bytes], threshold: float) -> Iterator[bytes]:
+        """Yield a line `label<TAB>score` for each line of blocks of lines, by a `LinePredictor`."""
+        predictor = self.predictor
         assert isinstance(predictor, LinePredictor)
         write = AnswerWriter([encode_word(label.translate(BREAKS)) for label in self.labels])
         predictor.compile()
 
-        def work(block: Block) -> tuple[bytes, Block]:
-            lines = int(np.count_nonzero(block.text[: block.size] == ord("\n")))
-            sums = predictor.sums(TextBlock(block.text, block.size, lines))
-            return write(predictor.choose(*sums, 1, threshold)), block
+        def work(block: bytes) -> bytes:
+            sums = predictor.sums(block_of(block, block.count(b"\n")))
+            return write(predictor.choose(*sums, 1, threshold))
 
-        for written, block in in_order(reader.blocks(pool, BLOCK), work, predictor.threads):
-            yield written
-            pool.give(block)
+        yield from in_order(blocks, work, predictor.threads)
 
     def rows_of(self, source: Any, labels: Any = None, **how: Any) -> LabelledRows:
         """Return texts with labels."""

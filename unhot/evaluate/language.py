@@ -62,6 +62,7 @@ def measure_language(
     column: str | None = None,
     force: bool = False,
     progress: OnBytes | None = None,
+    **how: Any,
 ) -> LanguageFigures:
     """Measure a model on a text: files, or an iterable of sentences.
 
@@ -74,7 +75,7 @@ def measure_language(
     sums, characters = np.zeros((0, 5)), 0
     tokens: list[Ids] = [np.zeros(0, np.int32)]
     logs, norms = [np.zeros(0)], [np.zeros(0)]
-    for block in scorer.blocks(source, column, force, progress):
+    for block in scorer.blocks(source, column, force, progress, **how):
         lines = IdLines(*scorer.cut(block))
         scored = scorer.score_ids(lines, True, carried)
         tokens.append(lines.tokens(scorer.end))

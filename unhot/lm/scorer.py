@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.corpus.reading.cuts import LINES
-from unhot.corpus.reading.files import FileReader
+from unhot.corpus.reading.files import FileReader, line_blocks
 from unhot.corpus.reading.lexicon import add_words, spelt
 from unhot.corpus.reading.scanner import WORDS, find_from, first_slot, new_table
-from unhot.corpus.reading.sources import paths_of, sentences_of
+from unhot.corpus.reading.sources import sentences_of
 from unhot.corpus.reading.token_cuts import AHEAD, LINE_FEED, find_tokens, token_room
 from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normalised, normaliser
 from unhot.errors import DataError, FormatError, a_text, texts_of
@@ -24,7 +24,7 @@ from unhot.kernels.jit import kernel
 from unhot.lines.line_rows import tokenize
 from unhot.lines.predictor import TextBlock, block_of, text_blocks
 from unhot.lm.symbols import UNKNOWN
-from unhot.tables.text_lines import line_blocks
+from unhot.rows.paths import paths_of
 from unhot.threads import in_order
 from unhot.types import Doubles, Ids, Starts
 from unhot.vocab.vocabulary import decode_word
@@ -267,25 +267,38 @@ class Scorer(ABC):
         carry: bool = True,
         force: bool = False,
         progress: OnBytes | None = None,
+        **how: Any,
     ) -> Perplexity:
         """Return how well the model predicts a text: files, or an iterable of strings or of token lists.
 
         With `carry`, a neural model goes on from line to line; otherwise it begins each line anew. Models of
-        n-grams always do the latter.
+        n-grams always do the latter. See `blocks` for the other arguments.
         """
-        blocks = self.blocks(source, column, force, progress)
+        blocks = self.blocks(source, column, force, progress, **how)
         parts = [total(sums) for sums in self.over(blocks, bos, eos, carry)]
         return Perplexity(*(sum(values) for values in zip(*parts, total(np.zeros((0, 5))), strict=True)))
 
     def blocks(
-        self, source: Any, column: str | None = None, force: bool = False, progress: OnBytes | None = None
+        self,
+        source: Any,
+        column: str | None = None,
+        force: bool = False,
+        progress: OnBytes | None = None,
+        kind: str | None = None,
+        strict: bool = False,
+        tell: Callable[[str], None] = lambda line: None,
     ) -> Iterator[TextBlock]:
-        """Yield the lines of a text as blocks."""
+        """Yield the lines of a text as blocks.
+
+        kind    text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the names of files say
+        strict  raise a `DataError` at the first bad row of a table
+        tell    called with lines about which files are tables, and about bad rows
+        """
         paths = paths_of(source)
         if paths is None:
             yield from self._blocks_of(sentences_of(source, column, True))
             return
-        reader = FileReader(paths, LINES, column, True, force)
+        reader = FileReader(paths, LINES, column, True, force, kind, strict)
         if reader.token_lists:
             raise DataError(f"column {column!r} holds lists of tokens: give a column of strings")
         for raw in line_blocks(reader):
@@ -295,6 +308,8 @@ class Scorer(ABC):
                 yield block_of(raw, raw.count(b"\n"))
             if progress is not None:
                 progress(*reader.progress())
+        for line in (*reader.recognized, *reader.rows.lines()):
+            tell(line)
 
     def _blocks_of(self, sentences: Iterable[Any]) -> Iterator[TextBlock]:
         """Yield sentences, strings or lists of tokens, as blocks."""

@@ -16,12 +16,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unhot.corpus.reading.text_blocks import Block
 from unhot.errors import DataError
 from unhot.logs.log_reading import LogReading, choose_columns, usual_column
+from unhot.rows.kinds import HEAD
 from unhot.vocab.vocabulary import decode_word
 
-SNIFFED = 1 << 16  # bytes of a text that tell its form
 SEPARATORS = ("\t", ",", ";", "|")
 NEARLY, MOSTLY = 0.9, 0.75  # shares of the rows that are alike in a text with bad rows
 MULTILINES = 0.25  # share of the rows of a multiline adjacency list that hold a neighbor, at least
@@ -61,12 +60,11 @@ class EdgeForm:
     attributes: bool = False  # dicts of networkx follow the nodes
     said: str = ""  # for people
 
-    def clean(self, block: Block, first: bool) -> tuple[Block, int]:
-        """Return a block without comments, the rows that are skipped, and attributes; and the comments.
+    def clean(self, raw: bytes, first: bool) -> tuple[bytes, int]:
+        """Return lines without comments, the rows that are skipped, and attributes; and the comments.
 
-        Only the first block has rows to skip. No line is taken away, so lines keep their numbers.
+        Only the first lines have rows to skip. No line is taken away, so lines keep their numbers.
         """
-        raw = block.text[: block.size].tobytes()
         text, comments = COMMENT.subn(b"", raw)
         if first and self.skipped:
             text = ROW.sub(b"", text, count=self.skipped)
@@ -75,25 +73,21 @@ class EdgeForm:
             text = ATTRIBUTES.sub(self.separator.encode() + b"1", text)
         elif self.attributes:
             text = ATTRIBUTES.sub(b"", text)
-        if text is raw or text == raw:
-            return block, comments
-        cleaned = Block()
-        cleaned.append(text)
-        return cleaned, comments
+        return text, comments
 
-    def lone_nodes(self, block: Block) -> set[str]:
-        """Return the nodes of a cleaned block of an adjacency list whose lines hold no neighbors."""
-        words = {*map(decode_word, LONE.findall(block.text[: block.size].tobytes()))}
+    def lone_nodes(self, text: bytes) -> set[str]:
+        """Return the nodes of cleaned lines of an adjacency list that hold no neighbors."""
+        words = {*map(decode_word, LONE.findall(text))}
         return {word for word in words if not self.separator or self.separator not in word}
 
 
-def edge_form(first: Block, how: LogReading, kind: str | None, where: str) -> EdgeForm:
-    """Return how a text with this first block lists edges.
+def edge_form(first: bytes, how: LogReading, kind: str | None, where: str) -> EdgeForm:
+    """Return how a text with these first bytes lists edges.
 
     kind   csv, tsv, edges or user-sessions (an adjacency list), if that is known
     """
-    text = decode_word(first.text[: min(first.size, SNIFFED)].tobytes())
-    lines = [line.strip() for line in text.split("\n")[: -1 if first.size > SNIFFED else None]]
+    text = decode_word(first)
+    lines = [line.strip() for line in text.split("\n")[: -1 if len(first) >= HEAD else None]]
     lines = [line for line in lines if line]
     start = lines[0].lower() if lines else ""
     for prefix, called in OTHERS.items():

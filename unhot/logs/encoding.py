@@ -8,7 +8,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,10 +58,6 @@ def read_log(
     facts = ItemFacts({}, {}) if items is None else read_item_facts(items, side=how.side)
     how = dataclasses.replace(how, side=tuple(name for name in how.side if name not in facts.sides))
     events = read_events(source, how, threads=threads, progress=progress)
-    sides = {
-        name: {events.item_words[item]: cells for item, cells in values.items()}
-        for name, values in events.sides.items()
-    }
     groups, number = _groups(events)
     if core:
         events, groups, number = _core(events, groups, number, core)
@@ -87,7 +83,7 @@ def read_log(
             times=_taken(times, order),
             weights=weights,
             names=facts.names,
-            sides={**sides, **facts.sides},
+            sides={**events.sides, **facts.sides},
             rows=NO_ROWS if times.size or (np.diff(order) > 0).all() else order,
             marks=marks,
             type_of=_taken(events.types, first),
@@ -99,7 +95,7 @@ def read_log(
             settings | _taken_columns(events),
             events.seen,
             in_order or not events.seen,
-            _columns_line(events, sides),
+            _columns_line(events),
         ),
     )
 
@@ -109,12 +105,12 @@ def _taken_columns(events: Events) -> dict[str, str | None]:
     return {role: events.columns.get(role) if events.seen else None for role in ROLES}
 
 
-def _columns_line(events: Events, sides: Mapping[str, Any]) -> str:
+def _columns_line(events: Events) -> str:
     """Return a line about the columns: what each was taken for; empty if lines are sessions."""
     if not events.seen:
         return ""
     taken = ", ".join(f"{role} = {name}" for role, name in events.columns.items())
-    used = {*events.columns.values(), *sides}
+    used = {*events.columns.values(), *events.sides}
     others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
     times = "" if events.times.size else "; no times: the order of the rows counts"
     return f"columns: {taken}{times}" + (f"; not used: {others}" if others else "")

@@ -1,37 +1,61 @@
 """Anything to the events of a log: who took which item, when, how much, in which session."""
 
 import contextlib
+import re
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain, islice, repeat, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
-from unhot.corpus.encoding import PROGRESS_SECONDS, Progress
-from unhot.corpus.reading.arrow import is_parquet
-from unhot.corpus.reading.files import find_files
-from unhot.corpus.reading.sources import paths_of
-from unhot.corpus.reading.tables import table_batches
-from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
 from unhot.errors import ConfigError, DataError, at_least
-from unhot.logs.arrow_events import ParquetLog, table_chunks
-from unhot.logs.delimited_events import RATINGS, SEPARATORS, DelimitedLog, first_line
 from unhot.logs.edge_forms import EdgeForm, edge_form
-from unhot.logs.gathering import Events, Gathered, LogChunk
-from unhot.logs.log_reading import AS_USUAL, LogReading, usual_column
+from unhot.logs.gathering import Events, Gathered
+from unhot.logs.log_reading import AS_USUAL, LogReading, choose_columns, usual_column
 from unhot.logs.log_report import LogReport
-from unhot.logs.row_events import RowLog
-from unhot.tables.files import ending_kind, open_lines
+from unhot.logs.session_lines import LineWords, edge_rows, session_rows, words_of, words_of_lists
+from unhot.rows.arrow_rows import open_table
+from unhot.rows.batches import LIST, VALUE, OpenedRows, RowBatch
+from unhot.rows.delimited import SEPARATORS, open_delimited
+from unhot.rows.json_lines import open_dicts
+from unhot.rows.kinds import MARKED, ending_kind, marked_kind
+from unhot.rows.opening import TextFile, open_marked
+from unhot.rows.paths import find_files, paths_of
+from unhot.rows.records import Records
 from unhot.threads import in_order
 from unhot.vocab.vocabulary import decode_word
 
 __all__ = ["Events", "LogReport", "read_events"]
 
+Item = TypeVar("Item")
+Progress = Callable[[], tuple[int, int | None]]
+
+PROGRESS_SECONDS = 0.1
 SESSIONS = ("sessions", "user-sessions")
+TEXTS = ("csv", "tsv", "jsonl")  # formats that are kinds of text
+CHUNK = 1 << 13  # rows of an iterable that are read at a time
+BLOCK = 1 << 22  # bytes of a block of text
+# MovieLens' files have no header
+RATINGS = re.compile(rb"[0-9]+(\t|::)[0-9]+\1[0-9.]+\1[0-9]+\r?")
+NAMES = ("user", "item", "rating", "time")
+
+
+class LogRows(NamedTuple):
+    """The rows of a source, which is being read."""
+
+    batches: Iterator[RowBatch]
+    columns: Mapping[str, str]  # role -> name
+    names: list[str]  # of all columns; none if lines are sessions
+    progress: Progress = lambda: (0, None)  # bytes read, and in all
 
 
 def read_events(
-    source: Any, how: LogReading = AS_USUAL, *, threads: int = 2, progress: Progress | None = None
+    source: Any,
+    how: LogReading = AS_USUAL,
+    *,
+    threads: int = 2,
+    progress: Callable[[int, int | None], None] | None = None,
 ) -> Events:
     """Read the events of a log.
 
@@ -40,7 +64,7 @@ def read_events(
                 dicts, or of tuples (user, item[, time[, weight]]); with format="sessions" an iterable of
                 lists of items, with "user-sessions" of lists of a user and items
     how         the columns, the format, what happens to bad rows
-    threads     with more than one, files are read while rows are found
+    threads     with more than one, rows are read while others are numbered
     progress    called now and then with the bytes of files read so far and in total (None if unknown)
     """
     at_least("threads", threads, 1)
@@ -48,128 +72,166 @@ def read_events(
     paths = paths_of(source)
     if paths is None:
         where = f"a {type(source).__name__}"
-        for chunk in _object_chunks(source, gathered, where):
-            gathered.take(chunk, where)
+        for _ in _take(_of_object(source, gathered, where), gathered, 1):
+            pass
         return gathered.events(where)
     files = [file for path in paths for file in find_files(path)]
     sizes = [file.stat().st_size for file in files if file is not None and file.is_file()]
     total = sum(sizes) if len(sizes) == len(files) else None
-    gathered.several = len(files) > 1
+    gathered.report.several = len(files) > 1
     last, done = time.monotonic(), 0
-    with contextlib.closing(_take_files(files, gathered, threads)) as steps:
-        for done in steps:
-            if progress is not None and time.monotonic() - last >= PROGRESS_SECONDS:
-                progress(done, total)
-                last = time.monotonic()
+    for file in files:
+        before = done
+        with _of_file(file, gathered) as rows:
+            for position in _take(rows, gathered, threads):
+                done = before + position
+                if progress is not None and time.monotonic() - last >= PROGRESS_SECONDS:
+                    progress(done, total)
+                    last = time.monotonic()
     if progress is not None:
         progress(done if total is None else total, total)
     return gathered.events(", ".join(map(str, paths[:3])))
 
 
-def _object_chunks(source: Any, gathered: Gathered, where: str) -> Iterator[LogChunk]:
+def _take(rows: LogRows, gathered: Gathered, threads: int) -> Iterator[int]:
+    """Take rows; yield the bytes that are read so far."""
+    with contextlib.closing(_ahead(rows.batches, threads)) as batches:
+        for batch in batches:
+            gathered.take(batch, rows.columns, rows.names)
+            yield rows.progress()[0]
+
+
+def _ahead(items: Iterator[Item], threads: int) -> Generator[Item, None, None]:
+    """Yield items, each of which is made in a thread while the one before it is dealt with."""
+    if threads < 2:
+        yield from items
+        return
+    end: Any = object()
+    with contextlib.closing(in_order(repeat(items), lambda each: next(each, end), 1)) as found:
+        yield from takewhile(lambda item: item is not end, found)
+
+
+def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
     """Return the rows of a value of Python."""
-    table, kind = None if isinstance(source, (list, tuple)) else table_batches(source), gathered.how.format
-    if kind is not None and (table is not None or kind not in SESSIONS):
+    kind = gathered.how.format
+    opened = None if isinstance(source, (list, tuple)) else open_table(source)
+    if kind is not None and (opened is not None or kind not in SESSIONS):
         raise ConfigError(f"format={kind!r}: is for files, but the log is {where}; leave it out")
-    if table is not None:
-        return table_chunks(table, gathered.how, where)
+    if opened is not None:
+        return _of_table(opened, gathered.how)
     if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
         raise DataError(f"the log is {where}: give a path, a table, or an iterable of dicts or tuples")
-    return RowLog(gathered, where, "row", kind).values(source)
+    rows = map(_listed, source)
+    if kind is not None:
+        users = kind == "user-sessions"
+        some = iter(lambda: [*islice(rows, CHUNK)], [])
+        return _of_sessions((words_of_lists(each, 1 + users) for each in some), users, gathered, where, "row")
+    first = [*islice(rows, 1)]
+    if not first:
+        return LogRows(iter(()), {}, [])
+    return _of_table(open_dicts(_as_dicts(chain(first, rows), [*gathered.how.usual]), where), gathered.how)
 
 
-def _take_files(files: list[Path | None], gathered: Gathered, threads: int) -> Generator[int, None, None]:
-    """Take the rows of files, one after another; yield the bytes that are read so far."""
-    done = 0
-    for file in files:
-        where = "standard input" if file is None else str(file)
-        table = file if is_parquet(file) else None
-        if gathered.how.format is not None and (gathered.how.format == "parquet") != (table is not None):
-            raise DataError(
-                f"{where}: it is {'' if table else 'not '}a parquet file, but the format is "
-                f"{gathered.how.format}: leave it out"
+def _listed(row: Any) -> Any:
+    """Return a row that is an array of NumPy, or a series of pandas or polars, as a list."""
+    return [*row] if hasattr(row, "__array__") and getattr(row, "ndim", 1) == 1 and len(row) else row
+
+
+def _as_dicts(rows: Iterator[Any], names: list[str]) -> Iterator[Any]:
+    """Yield rows; tuples with as many values as the first row become dicts."""
+    size = 0
+    for row in rows:
+        size = size or (len(row) if isinstance(row, (list, tuple)) else -1)
+        named = isinstance(row, (list, tuple)) and len(row) == size <= len(names)
+        yield dict(zip(names, row, strict=False)) if named else row
+
+
+def _of_table(opened: OpenedRows, how: LogReading, columns: Mapping[str, str] | None = None) -> LogRows:
+    """Return the rows of a table."""
+    columns = columns or choose_columns(opened.names, how, opened.where)
+    wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(how.side, LIST)
+    return LogRows(opened.batches(wanted), columns, opened.names, opened.progress)
+
+
+def _of_sessions(
+    lines: Iterable[LineWords], users: bool, gathered: Gathered, where: str, unit: str
+) -> LogRows:
+    """Return the words of lines as rows; each line is a session, maybe behind a user."""
+
+    def batches() -> Iterator[RowBatch]:
+        first = 1
+        for each in lines:
+            yield session_rows(each, users, first, gathered.sessions, where, unit)
+            first += each.many
+            gathered.sessions += each.many
+
+    reading = replace(gathered.how, session=gathered.how.session or "session")
+    names = ["item", "session", *["user"] * users]
+    return LogRows(batches(), choose_columns(names, reading, where), [])
+
+
+@contextlib.contextmanager
+def _of_file(file: Path | None, gathered: Gathered) -> Iterator[LogRows]:
+    """Open the rows of a file, or of standard input (None)."""
+    asked, marked = gathered.how.format, marked_kind(file)
+    if asked is not None and asked != marked and (marked or asked in MARKED):
+        raise DataError(
+            f"{file or 'standard input'}: it is {'' if marked else 'not '}a {marked or asked} file, but the "
+            f"format is {asked}: leave it out"
+        )
+    if file is not None and marked:
+        yield _of_table(open_marked(file, marked), gathered.how)
+        return
+    text = TextFile(file, asked if asked in TEXTS else asked and "text", gathered.how.force)
+    with contextlib.closing(text):
+        edges = gathered.how.edges and text.kind not in ("jsonl", "list")
+        rows = _of_edges(file, text, gathered) if edges else _of_text(text, gathered)
+        yield rows._replace(progress=text.progress)
+
+
+def _of_text(text: TextFile, gathered: Gathered) -> LogRows:
+    """Return the rows of a text: JSON, CSV and TSV, files of MovieLens, lines of sessions."""
+    how, line = gathered.how, text.head.lstrip(b"\r\n").partition(b"\n")[0]
+    kind = how.format or text.kind
+    if how.format in (None, "movielens") and kind != "csv" and RATINGS.fullmatch(line):
+        blocks = (Records(each.data.replace(b"::", b"\t"), each.line) for each in text.records(size=BLOCK))
+        return _of_table(open_delimited(blocks, text.where, "tsv", names=NAMES), how)
+    if kind == "text":
+        headed = (  # formats in which the line is a header
+            each
+            for each, separator in SEPARATORS.items()
+            if all(
+                usual_column(how.usual[role], decode_word(line).split(separator)) for role in ("user", "item")
             )
-        taken = _take_parquet(table, gathered) if table else _take_text(file, where, gathered, threads)
-        before = done
-        for position in taken:
-            done = before + position
-            yield done
+        )
+        kind = next(headed, "sessions")
+    if kind in SESSIONS:
+        lines = (words_of(block.data) for block in text.records(size=BLOCK))
+        return _of_sessions(lines, kind == "user-sessions", gathered, text.where, "line")
+    return _of_table(text.rows("csv" if kind == "movielens" else kind, size=BLOCK), how)
 
 
-def _take_parquet(file: Path, gathered: Gathered) -> Iterator[int]:
-    log = ParquetLog(file)
-    for chunk in log.chunks(gathered.how):
-        gathered.take(chunk, log.name)
-        yield log.position()
-
-
-def _take_text(file: Path | None, where: str, gathered: Gathered, threads: int) -> Iterator[int]:
-    """Take the rows of a file of text; with several threads, its next block is read meanwhile."""
-    reader, pool = open_lines(file, gathered.how.force), Pool()
-    with contextlib.closing(reader.blocks(pool, BLOCK)) as blocks:
-        first = next(blocks, None)
-        if first is None:
-            return
-        form = _edge_form(file, first, where, gathered) if gathered.how.edges else None
-        chunks = _chunks_of(file, first, where, gathered, form)
-
-        def take(block: Block) -> Block:
-            rows = _clean(block, block is first, form, gathered) if form else block
-            for chunk in chunks(rows):
-                gathered.take(chunk, where)
-            return block
-
-        tasks = chain([first], blocks, [Block()])  # an empty block ends the text
-        done = in_order(tasks, take, 1) if threads > 1 else (take(task) for task in tasks)
-        with contextlib.closing(done):
-            for block in done:
-                pool.give(block)
-                yield reader.progress()[0]
-
-
-def _edge_form(file: Path | None, first: Block, where: str, gathered: Gathered) -> EdgeForm | None:
-    """Return how a text lists edges, and report it; None: JSON lines."""
+def _of_edges(file: Path | None, text: TextFile, gathered: Gathered) -> LogRows:
+    """Return the edges of a text."""
     kind = gathered.how.format or (ending_kind(file) if file else None)
-    if kind == "jsonl" or (kind is None and first_line(first).startswith(b"{")):
-        return None
-    form = edge_form(first, gathered.how, kind, where)
+    form = edge_form(text.head, gathered.how, kind, text.where)
     if not any(line.endswith(form.said) for line in gathered.report.forms):  # thousands of files may be alike
-        gathered.report.forms.append(f"{where}: {form.said}")
-    return form
-
-
-def _clean(block: Block, first: bool, form: EdgeForm, gathered: Gathered) -> Block:
-    """Return a block without what is no edge, and report what that is."""
-    cleaned, comments = form.clean(block, first)
-    gathered.report.comments += comments
+        gathered.report.forms.append(f"{text.where}: {form.said}")
+    blocks = _clean(text, form, gathered)
     if form.kind == "user-sessions":
-        gathered.report.lone |= form.lone_nodes(cleaned)
-    return cleaned
+        lines = (words_of(block.data, form.separator) for block in blocks)
+        return _of_sessions(lines, True, gathered, text.where, "line")
+    if form.kind == "edges":
+        return LogRows((edge_rows(block, form.names, text.where) for block in blocks), form.columns, [])
+    opened = open_delimited(blocks, text.where, "csv", separator=form.separator, names=form.names)
+    return _of_table(opened, gathered.how, form.columns)
 
 
-def _chunks_of(
-    file: Path | None, first: Block, where: str, gathered: Gathered, form: EdgeForm | None
-) -> Callable[[Block], Iterator[LogChunk]]:
-    """Return what finds the rows of a block, for a file with this first block."""
-    if form is not None:
-        kind = form.kind
-    else:
-        kind = "jsonl" if gathered.how.edges else gathered.how.format or _format(file, first, gathered.how)
-    rows = RowLog(gathered, where, "line", kind, form)
-    if kind in (*SESSIONS, "jsonl", "edges"):
-        named = {"jsonl": rows.json_lines, "edges": rows.edge_lines}
-        return named.get(kind, rows.session_lines)
-    return DelimitedLog(first, kind, gathered.how, where, form).chunks
-
-
-def _format(file: Path | None, first: Block, how: LogReading) -> str:
-    """Return the format of a text: what its first line looks like, or what its name says."""
-    line, ending = first_line(first), ending_kind(file) if file else None
-    if RATINGS.fullmatch(line):
-        return "movielens"
-    headed = (  # formats in which the line is a header
-        kind
-        for kind, separator in SEPARATORS.items()
-        if all(usual_column(how.usual[role], decode_word(line).split(separator)) for role in ("user", "item"))
-    )
-    return ending or ("jsonl" if line.startswith(b"{") else next(headed, None)) or "sessions"
+def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[Records]:
+    """Yield lines without what is no edge, and report what that is."""
+    for number, block in enumerate(text.records(size=BLOCK)):
+        data, comments = form.clean(block.data, number == 0)
+        gathered.report.comments += comments
+        if form.kind == "user-sessions":
+            gathered.report.lone |= form.lone_nodes(data)
+        yield Records(data, block.line, None, b'"' not in data)

@@ -9,12 +9,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unhot.corpus.reading.files import PathLike
 from unhot.errors import DataError
-from unhot.logs.cell_texts import BLANKS, list_text, value_text, values_of
+from unhot.logs.gathering import values_of
 from unhot.logs.log_reading import USUAL, usual_column
-from unhot.tables.files import PACKED, ending_kind, open_lines, open_table
-from unhot.tables.text_lines import line_blocks
+from unhot.rows.batches import OpenedRows, RowReport
+from unhot.rows.kinds import PACKED
+from unhot.rows.numbers import BLANKS
+from unhot.rows.opening import TextFile, open_file
+from unhot.rows.paths import PathLike, find_files
+from unhot.rows.values import LISTS, spelled
 from unhot.vocab.vocabulary import decode_word
 
 ITEMS = (*USUAL["item"], "id")
@@ -46,6 +49,7 @@ def read_item_facts(
     side    columns of values, with | between several, of which those that the file has are read; none: genres
             or genre, as in MovieLens' files, or the lists of JSON (item -> list), as the column `attribute`
     """
+    find_files(path)
     file = Path(path)
     rows = [row if isinstance(row, Mapping) else {} for row in _rows(file)]
     columns = [*dict.fromkeys(chain.from_iterable(rows))]
@@ -57,15 +61,15 @@ def read_item_facts(
             f"{file}: there is no column {missing[0]}: name the columns of the items, their names and "
             f"values; the columns are {', '.join(columns)[:500] or 'none'}"
         )
-    keyed = [(value_text(row.get(items)), row) for row in rows]
+    keyed = [(_text(row.get(items)), row) for row in rows]
     lacking = next((number for number, (key, _) in enumerate(keyed, 1) if not key.strip(BLANKS)), None)
     if lacking is not None:
         raise DataError(f"{file}: row {lacking} has no {items}: give each row the id of an item")
     keyed.reverse()  # so that the first row of an item is written last
     facts = ItemFacts(
-        {key: title for key, row in keyed if (title := value_text(row.get(names)).strip(BLANKS))},
+        {key: title for key, row in keyed if (title := _text(row.get(names)).strip(BLANKS))},
         {
-            column: {key: found for key, row in keyed if (found := values_of(list_text(row.get(column))))}
+            column: {key: found for key, row in keyed if (found := _values(row.get(column)))}
             for column in side
         },
     )
@@ -74,19 +78,43 @@ def read_item_facts(
     return facts
 
 
+def _text(value: Any) -> str:
+    """Return a value as text; an empty string if it is missing, a list or an object."""
+    return "" if isinstance(value, (Mapping, *LISTS)) else spelled(value) or ""
+
+
+def _values(value: Any) -> list[str]:
+    """Return the values of a list, or of one text."""
+    return values_of(map(_text, value if isinstance(value, LISTS) else [value]))
+
+
 def _rows(file: Path) -> Iterable[Any]:
     """Return the rows of a file, by its name."""
     base = (file.stem if file.suffix.lower() in PACKED else file.name).lower()
-    kind = None if base in LATIN else ending_kind(file)
-    if kind is not None:
-        return (row for batch in open_table(file, kind).batches for row in batch.records())
-    if base not in LATIN and not base.endswith(".json"):
+    if base in LATIN:
+        text = b"".join(TextFile(file, "text").pieces())
+        return _movielens(text.decode("latin-1"), LATIN[base], file)
+    if base.endswith(".json"):
+        found = TextFile(file, "text")
+        if found.head.lstrip().startswith(b"{"):
+            return _json_rows(b"".join(found.pieces()), file)
+        found.close()
+    opened = open_file(file)
+    if isinstance(opened, TextFile):
+        opened.close()
         raise DataError(
             f"{file}: its name does not say its kind: call it .csv, .tsv, .jsonl, .json, .parquet, "
             f"{' or '.join(LATIN)}"
         )
-    text = b"".join(line_blocks(open_lines(file, force=False)))
-    return _movielens(text.decode("latin-1"), LATIN[base], file) if base in LATIN else _json_rows(text, file)
+    return _records(opened)
+
+
+def _records(opened: OpenedRows) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a table, each of which must be good."""
+    report = RowReport(strict=True)
+    for batch in opened.batches({}, every=True):
+        report.take(batch)
+        yield from batch.dicts()
 
 
 def _movielens(text: str, separator: str, file: Path) -> Iterator[Mapping[str, Any]]:

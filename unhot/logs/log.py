@@ -29,7 +29,7 @@ from unhot.corpus.indexed_folder import check_size, has_file, map_numbers, read_
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Bytes, Counts, Doubles, Floats, Ids, Starts
-from unhot.vocab.vocabulary import Vocabulary, decode_words
+from unhot.vocab.vocabulary import Vocabulary, canonical, decode_words, sortable
 
 VERSION = 1
 INDEX, NAMES = "log.json", "names.txt"
@@ -313,12 +313,15 @@ def make_log(
 
 def ranked(words: Sequence[str], counts: Counts) -> tuple[Vocabulary, Ids]:
     """Return the words that occur as a vocabulary, and the id of each word there; -1: it does not occur."""
-    used = np.flatnonzero(counts).tolist()
-    vocabulary = Vocabulary.from_counts({words[i]: int(counts[i]) for i in used})
-    if len(vocabulary) != len(used):
+    keys: Sequence[Any] = sortable(words)
+    words = words if keys is words else [*map(canonical, words)]
+    used = np.array(sorted(np.flatnonzero(counts).tolist(), key=keys.__getitem__), np.int64)
+    order = used[np.argsort(-counts[used], kind="stable")]
+    vocabulary = Vocabulary([words[i] for i in order.tolist()], counts[order])
+    if len(vocabulary.index) != len(vocabulary):
         raise DataError("two items or two users have the same name")
     ids = np.full(len(words), -1, np.int32)
-    ids[used] = [vocabulary.index[words[i]] for i in used]
+    ids[order] = np.arange(order.size)
     return vocabulary, ids
 
 

@@ -61,7 +61,7 @@ from unhot.models.state import InEpochs
 from unhot.models.text_model import LABELS, M, encoded
 from unhot.models.windows import engine_training
 from unhot.outputs import LAYERS, OutputLayer, parse_output
-from unhot.tables.labelled import labelled_rows
+from unhot.rows.labelled import labelled_rows
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.params import FirstRows
 from unhot.train.progress import Callback
@@ -101,6 +101,8 @@ def fit_lines(
     note: Note | None = None,
     directory: str | os.PathLike[str] | None = None,
     force: bool = False,
+    kind: str | None = None,
+    strict: bool = False,
 ) -> M:
     """Learn from lines with labels: texts, files, tables, or an encoded `Corpus` with labels beside it.
 
@@ -117,6 +119,8 @@ def fit_lines(
                 None: the lines are logged or, with `progress`, shown
     directory   where to keep the encoded text for later; None: a temporary directory
     force       read files even if they do not look like text
+    kind        text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the names of files say
+    strict      raise a `DataError` at the first bad row instead of counting it
     """
     return Model.fit(
         self,
@@ -132,6 +136,8 @@ def fit_lines(
         note=note,
         directory=directory,
         force=force,
+        kind=kind,
+        strict=strict,
     )
 
 
@@ -214,10 +220,15 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
             with encoded(self, reads, tells) as corpus:
                 yield LineData(corpus, apart, kind)
             return
-        rows = self.rows_of(reads.source, reads.labels, column=reads.column, force=reads.force)
+        how = {name: getattr(reads, name) for name in ("column", "force", "kind", "strict")}
+        rows = self.rows_of(reads.source, reads.labels, **how)
         source = LabelledSource(rows, share, self.calibration if self.validation is None else 0.0, self.seed)
-        text = replace(reads, source=source.texts(), labels=source.labels, column=None)
+        text = replace(
+            reads, source=source.texts(), labels=source.labels, column=None, kind=None, strict=False
+        )
         with encoded(self, text, tells, min_count=1, max_vocab=None) as corpus:
+            for line in rows.report.recognized:
+                tells.say(line)
             if note := rows.report.note():
                 tells.warn(note)
             yield LineData(corpus, apart or source.held_out, kind)

@@ -13,12 +13,11 @@ from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
 from unhot.corpus.corpus import INDEX as CORPUS_INDEX
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.phrases import Phrases
-from unhot.corpus.reading.files import STDIN, find_files
-from unhot.corpus.reading.sources import paths_of
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.logs.log import INDEX as LOG_INDEX
 from unhot.logs.log import Log
 from unhot.regular import named_size
+from unhot.rows.paths import STDIN, find_files, paths_of
 from unhot.screen.terminal import printable_lines
 from unhot.train.bar import TrainingBar
 from unhot.train.checkpoint import Checkpoint
@@ -45,6 +44,10 @@ class Reads:
     directory: str | os.PathLike[str] | None = None  # where to keep the encoded text
     known: Vocabulary | None = None  # words that stay in the vocabulary even if the text lacks them
     force: bool = False  # read files even if they do not look like text
+    kind: str | None = (
+        None  # text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the names of files say
+    )
+    strict: bool = False  # stop at the first bad row of a table instead of counting bad rows
     validation: Any = None  # questions to watch a training on; None: none, or those of a split
 
     @property
@@ -135,6 +138,7 @@ class Origin:
     column: str | None = None
     fingerprint: str | None = None  # of the encoded text, or of its cells
     labels: list[str] | None = None  # the label files; None: there are no labels, or not from files
+    kind: str | None = None  # of the text files, if it was said
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as plain data, as they are saved."""
@@ -144,7 +148,7 @@ class Origin:
     def from_json(cls, saved: Mapping[str, Any]) -> "Origin":
         """Make an origin of what `as_json` returned; raise a `FormatError` if a field has another type."""
         found = cls(*(saved.get(field.name) for field in fields(cls)))
-        lists, texts = (found.source, found.labels), (found.column, found.fingerprint)
+        lists, texts = (found.source, found.labels), (found.column, found.fingerprint, found.kind)
         if not all(each is None or are_texts(each) for each in lists) or not all(
             each is None or isinstance(each, str) for each in texts
         ):

@@ -14,7 +14,7 @@ import numpy as np
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, one_of
 from unhot.models.held_out_rows import HeldOutRows, Row
-from unhot.tables.labelled import LabelledRows
+from unhot.rows.labelled import LabelledRows
 from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
 

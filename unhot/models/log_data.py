@@ -19,7 +19,7 @@ from unhot.models.fitting import Reads, Tells, names_of, nobody
 from unhot.models.settings import LogFields, MarkFields, check_settings
 from unhot.train.checkpoint import fingerprint
 
-READING = ("user", "item", "time", "weight", "session", "format", "min_rating", "strict", *MARKS)
+READING = ("user", "item", "time", "weight", "session", "format", "time_format", "min_rating", "strict")
 SHAPING = ("repeats", "core", "gap", "in_order", "items", "threads")
 SIDES = ("side", "market", "item_type")  # settings that name columns with values of items
 EVENTS_ALONE: dict[str, Any] = {"items": None, "side": ()}  # how a log is read to ask a trained model
@@ -53,7 +53,7 @@ class LogData(NamedTuple):
 
 def read_as(model: Any, source: Any, tells: Tells, **more: Any) -> Log:
     """Read a log as the settings say, and tell what was read; `more`: further arguments of `read_log`."""
-    how: dict[str, Any] = {name: getattr(model, name, None) for name in (*READING, *SHAPING)}
+    how: dict[str, Any] = {name: getattr(model, name, None) for name in (*READING, *MARKS, *SHAPING)}
     named = ",".join(getattr(model, name, None) or "" for name in SIDES)
     how["side"] = tuple(dict.fromkeys(column for column in named.split(",") if column))
     log = read_log(source, progress=tells.reading, **how | more)

@@ -211,7 +211,7 @@ class Model(ABC, Generic[L, A]):
         begins = Begins(history=history, learned=self.learned)
         if not reads.encoded:
             words = self.learned.in_vocabulary if self.own_words else None
-            reads = dataclasses.replace(reads, counts=words, column=origin.column)
+            reads = dataclasses.replace(reads, counts=words, column=origin.column, kind=origin.kind)
 
         def show(state: FitState[L] | None) -> None:
             self.fit_state = state
@@ -288,7 +288,7 @@ class Job:
 
     def origin(self, data: Any) -> Origin:
         """Return where the input came from, so that `resume` finds it again."""
-        return Origin(self._named, self.reads.column, fingerprint_of(data), self._labelled)
+        return Origin(self._named, self.reads.column, fingerprint_of(data), self._labelled, self.reads.kind)
 
 
 def fingerprint_of(data: Any) -> str:

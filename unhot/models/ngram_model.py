@@ -45,8 +45,8 @@ from unhot.ngrams.smoothing.jelinek_mercer import learned_weights
 from unhot.ngrams.smoothing.smoothing import FIXED, FLAT
 from unhot.ngrams.symbols import SYMBOLS, keys_of
 from unhot.ngrams.trie_scorer import TrieScorer
+from unhot.rows.copied import opened_result
 from unhot.sizes import FULL, readable
-from unhot.tables.annotate import opened_result
 from unhot.train.history import History
 from unhot.train.memory_plan import available_memory, describe, out_of_memory
 from unhot.types import Doubles, Ids

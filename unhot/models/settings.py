@@ -107,13 +107,17 @@ class LogFields:
     item: str | None = None  # the column of items, if it is not called item, product, movieId or the like
     # the column of times: seconds, or dates, if it is not called time, timestamp, date, ts or the like
     time: str | None = None
+    # how times are written that are neither numbers nor dates such as 2026-11-30, as %d.%m.%Y %H:%M
+    time_format: str | None = None
     weight: str | None = None  # the column of ratings or weights, if it is not called rating or weight
     session: str | None = None  # the column of sessions; a session is a sequence of its own
     side: str | None = None  # columns with values of the item, such as brand,colour
     items: str | None = None  # a file with the names of items, and with side columns: CSV, JSONL or JSON
     # the format of the log: by default what its name and its first bytes say; sessions: a line has the items
     # of a session; user-sessions: a line has a user, then items
-    format: Literal["csv", "tsv", "jsonl", "parquet", "movielens", "sessions", "user-sessions"] | None = None
+    format: (
+        Literal["csv", "tsv", "jsonl", "parquet", "arrow", "movielens", "sessions", "user-sessions"] | None
+    ) = None
     min_rating: float | None = None  # leave out events with a smaller rating
     repeats: Literal["keep", "merge"] = "keep"  # keep all events of a line with an item, or only the first
     core: Annotated[int, Range(0)] = 0  # drop users and items with fewer events than this, repeatedly

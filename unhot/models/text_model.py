@@ -46,6 +46,8 @@ def fit_text(
     note: Note | None = None,
     directory: str | os.PathLike[str] | None = None,
     force: bool = False,
+    kind: str | None = None,
+    strict: bool = False,
 ) -> M:
     """Learn from text (see `unhot.corpus.encode`), from an encoded `Corpus`, or from `Cells`.
 
@@ -66,6 +68,8 @@ def fit_text(
     directory   where to keep the encoded text for later, and the cells in its folder `cells` if the
                 model is trained on cells; None: a temporary directory
     force       read files even if they do not look like text
+    kind        text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the names of files say
+    strict      raise a `DataError` at the first bad row of a table instead of counting it
 
     If the source is `Cells`, nothing is read, counted or kept, and `reading`, `counting`, `directory` and
     `force` have no effect.
@@ -89,6 +93,8 @@ def fit_text(
         note=note,
         directory=directory,
         force=force,
+        kind=kind,
+        strict=strict,
     )
 
 
@@ -128,7 +134,10 @@ def encoded(model: Any, reads: Reads, tells: Tells, **how: Any) -> Iterator[Corp
         yield reads.source
         return
     settings = {name: getattr(model, name) for name in ("tokenizer", "min_count", "max_vocab", "threads")}
-    settings |= {name: getattr(reads, name) for name in ("counts", "known", "column", "directory", "force")}
+    settings |= {
+        name: getattr(reads, name)
+        for name in ("counts", "known", "column", "directory", "force", "kind", "strict")
+    }
     work: Callable[..., Corpus] = encode if reads.phrases is None else reads.phrases.encode
     if reads.labels is not None:
         work = partial(encode, beside={LABELS: reads.labels})

@@ -41,12 +41,12 @@ import numpy as np
 from unhot.corpus.reading.lexicon import add_words, lexicon, spelt
 from unhot.corpus.reading.scanner import WORDS, grown, new_table
 from unhot.corpus.reading.separators import PADDING
-from unhot.corpus.reading.streams import TextStream
 from unhot.errors import DataError, FormatError
 from unhot.ngrams.arpa_lines import DONE, FULL, MALFORMED, PLACE, ROW, Listed, follow, read_lines, write_lines
 from unhot.ngrams.counting import HIGHEST_ORDER
 from unhot.ngrams.estimating import Level
 from unhot.ngrams.symbols import BEGIN, SYMBOLS, UNKNOWN, Keys, keys_of
+from unhot.rows.streams import TextStream
 from unhot.types import Starts
 from unhot.vectors.formats.numbers import LINE_FEED, POWERS, nearest
 from unhot.vectors.formats.shortest import shortest_doubles

@@ -78,7 +78,7 @@ class Timer:
 
 def fingerprint(source: Corpus | Cells) -> str:
     """Return a checksum of cells, or of a text: words, counts, sentences, ids, and the texts beside it."""
-    found = hashlib.sha256(b"\n".join(map(encode_word, source.vocabulary.words)))
+    found = hashlib.sha256(encode_word("\n".join(source.vocabulary.words)))
     found.update(source.vocabulary.counts.astype("<i8").tobytes())
     parts: list[Any]
     if isinstance(source, Cells):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import DataError, extra
+from unhot.rows.arrow import pyarrow
 from unhot.types import Floats
 from unhot.vectors.formats.naming import SURROGATES, writable_words
 from unhot.vectors.formats.parquet import arrow_table
@@ -49,9 +50,8 @@ def to_polars(vectors: WordRows) -> Any:
 
 
 def to_arrow(vectors: WordRows) -> Any:
-    """Return an Arrow table with the columns word, count (if known) and vector (extra `arrow`)."""
-    arrow = extra("pyarrow", "arrow", "to_arrow")
-    return arrow_table(arrow, _words(vectors), _matrix(vectors), vectors.counts)
+    """Return an Arrow table with the columns word, count (if known) and vector."""
+    return arrow_table(pyarrow(), _words(vectors), _matrix(vectors), vectors.counts)
 
 
 def _words(vectors: WordRows) -> list[str]:

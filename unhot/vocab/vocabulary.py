@@ -12,6 +12,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +40,15 @@ def encode_word(word: str) -> bytes:
             c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass")
             for c in word
         )
+
+
+def sortable(words: Sequence[str]) -> Sequence[str] | Sequence[bytes]:
+    """Return what sorts as the bytes of words: the words themselves, or their bytes if one is not UTF-8."""
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        return [encode_word(word) for word in words]
+    return words
 
 
 def decode_word(raw: bytes) -> str:
@@ -85,11 +95,7 @@ def split_words(text: Bytes, starts: Starts) -> list[str]:
 
 def canonical(word: str) -> str:
     """Return the word as it would be read back from a file; nearly always the word itself."""
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return decode_word(encode_word(word))
-    return word
+    return word if word.isascii() else decode_word(encode_word(word))
 
 
 def words_text(words: Sequence[str]) -> bytes:
@@ -146,10 +152,10 @@ class Vocabulary:
                 )
             word = canonical(word)
             kept[word] = kept.get(word, 0) + int(count)
-        ranked = sorted((-count, encode_word(word)) for word, count in kept.items() if count >= min_count)[
-            :max_vocab
-        ]
-        return cls(decode_words([raw for _, raw in ranked]), [-count for count, _ in ranked])
+        kept = {word: count for word, count in kept.items() if count >= min_count}
+        keys = zip((-count for count in kept.values()), sortable([*kept]), kept, strict=True)
+        ranked = sorted(keys)[:max_vocab]
+        return cls([word for _, _, word in ranked], [-count for count, _, _ in ranked])
 
     @functools.cached_property
     def index(self) -> dict[str, int]:
@@ -204,7 +210,8 @@ class Vocabulary:
         if step.size and step.max() > 0:
             return False
         ties = np.flatnonzero(step == 0).tolist()
-        return all(encode_word(self.words[i]) < encode_word(self.words[i + 1]) for i in ties)
+        keys: Sequence[Any] = sortable(self.words)
+        return all(keys[i] < keys[i + 1] for i in ties)
 
     def save_words(self, path: str | Path) -> None:
         """Write the words to a file, in the format of `words_text`."""

@@ -13,7 +13,7 @@ from unhot.models.settings import Range
 from unhot.models.state import AtOnce
 from unhot.models.text_model import LABELS, TextModel, encoded
 from unhot.probability import softmax
-from unhot.tables.labelled import labelled_rows
+from unhot.rows.labelled import labelled_rows
 from unhot.vocab.vocabulary import Vocabulary
 
 

@@ -42,6 +42,8 @@ def opened_text(
     force: bool,
     threads: int,
     progress: Progress | None,
+    kind: str | None = None,
+    strict: bool = False,
 ) -> Iterator[Corpus]:
     """Encode a text with all its words, or take a corpus as it is; the parameters are those of `encode`."""
     if isinstance(source, Corpus):
@@ -58,6 +60,8 @@ def opened_text(
         column=column,
         min_count=1,
         force=force,
+        kind=kind,
+        strict=strict,
         threads=threads,
         progress=progress,
     ) as corpus:

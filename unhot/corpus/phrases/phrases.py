@@ -266,6 +266,8 @@ class Phrases:
         known: Vocabulary | None = None,
         column: str | None = None,
         force: bool = False,
+        kind: str | None = None,
+        strict: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Corpus:
@@ -280,7 +282,7 @@ class Phrases:
         choice = WordChoice(min_count, max_vocab, given, known)
         found = self.found  # raises an error before the text is read, not after
         with (
-            opened_text(source, tokenizer, column, force, threads, progress) as corpus,
+            opened_text(source, tokenizer, column, force, threads, progress, kind, strict) as corpus,
             Workplace(directory) as place,
             JoiningPlace(place.directory) as joining,
         ):

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-from unhot.corpus.reading.files import FileReader
+from unhot.corpus.reading.files import FileReader, line_blocks
 from unhot.corpus.reading.text_blocks import Block, Pool
 from unhot.corpus.reading.tokenizers import SENTENCE_END, TOKEN_END, escaped
 from unhot.errors import DataError
+from unhot.rows.batches import RowReport
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 
@@ -14,9 +15,10 @@ class SentenceReader:
 
     files = byte_order_marks = 0  # sentences from Python have none
 
-    def __init__(self, sentences: Iterator[bytes]) -> None:
-        """Take the sentences; an item may hold several of them."""
+    def __init__(self, sentences: Iterator[bytes], rows: RowReport | None = None) -> None:
+        """Take the sentences; an item may hold several of them. `rows`: of the table that they come from."""
         self._sentences = sentences
+        self.rows, self.recognized = rows or RowReport(), list[str]()
         self.bytes = 0  # read so far
 
     def progress(self) -> tuple[int, int | None]:
@@ -34,6 +36,11 @@ class SentenceReader:
                 yield self._block(pool, waiting)
                 length = 0
         yield self._block(pool, waiting)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the sentences, each of which ends with a line feed, as strings."""
+        for chunk in self._sentences:
+            yield from decode_word(chunk).split("\n")[:-1]
 
     def _block(self, pool: Pool, waiting: list[bytes]) -> Block:
         """Return a block of sentences, and forget them."""
@@ -87,10 +94,8 @@ def joined(tokens: Sequence[str], number: int) -> bytes:
 
 def file_lines(files: FileReader, size: int) -> Iterator[str]:
     """Yield the lines of files; the reader must cut blocks at line feeds only."""
-    pool = Pool()
-    for block in files.blocks(pool, size):
-        text = decode_word(block.text[: block.size].tobytes())
-        pool.give(block)
+    for block in line_blocks(files, size):
+        text = decode_word(block)
         for line in text.removesuffix("\n").split("\n") if text else ():
             yield line.removesuffix("\r")
 

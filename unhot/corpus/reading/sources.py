@@ -1,12 +1,12 @@
 """Recognise what kind of source the user gave, and choose its reader and the way to scan its bytes."""
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias
 
+from unhot.corpus.reading.column_text import column_chunks
 from unhot.corpus.reading.cuts import LINES, WORDS
-from unhot.corpus.reading.files import FileReader, PathLike, are_paths, find_files
+from unhot.corpus.reading.files import FileReader
 from unhot.corpus.reading.sentences import (
     SentenceReader,
     file_lines,
@@ -14,10 +14,14 @@ from unhot.corpus.reading.sentences import (
     joined_strings,
     tokenized,
 )
-from unhot.corpus.reading.tables import ArrowStream, row_cells, table_chunks, table_lines
 from unhot.corpus.reading.text_blocks import Block, Pool
 from unhot.corpus.reading.tokenizers import TEXT, TOKEN_LISTS, Normaliser, Tokenizer, normaliser
 from unhot.errors import ConfigError, DataError
+from unhot.rows.arrow_rows import ArrowStream, open_table
+from unhot.rows.batches import OpenedRows, RowReport
+from unhot.rows.columns import ChosenColumn, text_column
+from unhot.rows.json_lines import open_dicts
+from unhot.rows.paths import PathLike, find_files, paths_of
 from unhot.types import Bytes
 
 Source: TypeAlias = (
@@ -63,24 +67,58 @@ def open_input(
     column: str | None = None,
     empty_lines: bool = False,
     force: bool = False,
+    kind: str | None = None,
+    strict: bool = False,
 ) -> Input:
     """Recognise a source and open it; the rules are in the docstring of `encode`."""
     paths = paths_of(source)
     if not isinstance(tokenizer, str):
-        files = None if paths is None else FileReader(paths, LINES, column, empty_lines, force)
-        return _split_by(tokenizer, source, files, block, column, empty_lines)
+        files = None if paths is None else FileReader(paths, LINES, column, empty_lines, force, kind, strict)
+        return _split_by(tokenizer, source, files, block, column, empty_lines, strict)
     normalise = normaliser(tokenizer)
     if paths is not None:
-        files = FileReader(paths, WORDS[tokenizer], column, empty_lines, force)
+        files = FileReader(paths, WORDS[tokenizer], column, empty_lines, force, kind, strict)
         return _input(files, files.token_lists, normalise)
-    table = table_chunks(source, column, empty_lines)
-    if table is not None:
-        return _input(SentenceReader(table[1]), table[0].tokens, normalise)
-    items = _items(source, column, empty_lines)
+    opened, items = _object(source, column)
+    if opened is not None:
+        return _input(*_column_reader(opened, column, empty_lines, strict), normalise)
     first = next(items, "")
     lists = not isinstance(first, str)
     items = chain([first], items)
     return _input(SentenceReader(joined_lists(items) if lists else joined_strings(items)), lists, normalise)
+
+
+def _object(source: Source, column: str | None) -> tuple[OpenedRows | None, Iterator[object]]:
+    """Return a table, or rows that are dicts; otherwise the sentences of an iterable."""
+    opened = open_table(source, column is None)
+    if opened is not None:
+        return opened, iter(())
+    if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
+        raise DataError(
+            f"the source has type {type(source).__name__}: give a path, a list of paths, a table, or an "
+            "iterable of strings or of token lists"
+        )
+    items: Iterator[object] = iter(source)
+    head = list(islice(items, 1))
+    items = chain(head, items)
+    if head and isinstance(head[0], Mapping):
+        return open_dicts(items, f"a {type(source).__name__}"), iter(())
+    if column is not None:
+        raise ConfigError(
+            f"column={column!r}: only tables have columns, but the source is a {type(source).__name__}; "
+            "leave column out"
+        )
+    return None, items
+
+
+def _column_reader(
+    opened: OpenedRows, asked: str | None, empty_lines: bool, strict: bool
+) -> tuple[SentenceReader, bool]:
+    """Return the text of a table, and whether it is lists of tokens."""
+    column = text_column(opened, asked) if opened.names else ChosenColumn("", False)
+    rows = RowReport(strict)
+    texts = column_chunks(opened, column, empty_lines, rows) if opened.names else iter(())
+    return SentenceReader(texts, rows), column.tokens
 
 
 def _input(reader: FileReader | SentenceReader, lists: bool, normalise: Normaliser | None) -> Input:
@@ -97,23 +135,28 @@ def _split_by(
     block: int,
     column: str | None,
     empty_lines: bool,
+    strict: bool,
 ) -> Input:
     """Return the input for a tokenizer function, which splits each string of a source."""
-    if files is not None and files.token_lists:
+    opened, lines = _object(source, column) if files is None else (None, file_lines(files, block))
+    reader, lists = (None, False) if opened is None else _column_reader(opened, column, empty_lines, strict)
+    if lists or (files is not None and files.token_lists):
         raise DataError(NO_STRINGS)
-    lines = sentences_of(source, column, empty_lines) if files is None else file_lines(files, block)
-    reader = SentenceReader(tokenized(lines, tokenizer))
-    return Input(files or reader, reader.blocks, TOKEN_LISTS, None)
+    if reader is not None:
+        lines = reader.lines()
+    texts = SentenceReader(tokenized(lines, tokenizer), reader.rows if reader else None)
+    return Input(files or texts, texts.blocks, TOKEN_LISTS, None)
 
 
 def sentences_of(source: Any, column: str | None, nulls: bool) -> Iterator[object]:
-    """Return the sentences of a table or of another iterable; `nulls`: see `table_chunks`."""
-    table = table_chunks(source, column, nulls)
-    if table is None:
-        return _items(source, column, nulls)
-    if table[0].tokens:
+    """Return the sentences of a table or of another iterable; `nulls`: see `column_chunks`."""
+    opened, items = _object(source, column)
+    if opened is None:
+        return items
+    reader, lists = _column_reader(opened, column, nulls, strict=False)
+    if lists:
         raise DataError(NO_STRINGS)
-    return table_lines(table[1])
+    return reader.lines()
 
 
 def check_input(source: object, tokenizer: Tokenizer) -> None:
@@ -122,32 +165,3 @@ def check_input(source: object, tokenizer: Tokenizer) -> None:
         normaliser(tokenizer)
     for path in paths_of(source) or ():
         find_files(path)
-
-
-def paths_of(source: object) -> list[PathLike] | None:
-    """Return the paths of a source; None if the source does not consist of paths."""
-    if isinstance(source, (str, os.PathLike)):
-        return [source]
-    if isinstance(source, (list, tuple)) and are_paths(source):
-        return list(source)
-    return None
-
-
-def _items(source: Source, column: str | None, nulls: bool) -> Iterator[object]:
-    """Return the sentences of an iterable; for rows that are dicts, the text column."""
-    if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
-        raise DataError(
-            f"the source has type {type(source).__name__}: give a path, a list of paths, a table, or an "
-            "iterable of strings or of token lists"
-        )
-    items: Iterator[object] = iter(source)
-    head = list(islice(items, 1))
-    items = chain(head, items)
-    if head and isinstance(head[0], Mapping):
-        return row_cells(items, column, nulls)
-    if column is not None:
-        raise ConfigError(
-            f"column={column!r}: only parquet files and tables have columns, but the source is a "
-            f"{type(source).__name__}; leave column out"
-        )
-    return items

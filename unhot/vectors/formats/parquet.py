@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from unhot.atomic import replacing
-from unhot.errors import FormatError, extra
+from unhot.errors import FormatError
+from unhot.rows.arrow import pyarrow
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.table import (
     ALL,
@@ -39,7 +40,6 @@ OPENING = {
     "thrift_string_size_limit": 1 << 24,
     "thrift_container_size_limit": 1 << 20,
 }
-PURPOSE = "reading and writing parquet"
 # accepted names of columns; unhot writes the first of each
 WORDS = ("word", "words", "key", "token", "text")
 VECTORS = ("vector", "vectors", "embedding", "embeddings")
@@ -48,7 +48,7 @@ COUNTS = ("count", "counts")
 
 def write(path: Path, table: Table) -> None:
     """Write a parquet file."""
-    arrow, parquet = extra("pyarrow", "arrow", PURPOSE), extra("pyarrow.parquet", "arrow", PURPOSE)
+    arrow, parquet = pyarrow(), pyarrow("pyarrow.parquet")
     words, vectors, counts = table
     step = max(1, GROUP_NUMBERS // vectors.shape[1])
 
@@ -75,7 +75,7 @@ def arrow_table(arrow: Any, words: list[str], vectors: Floats, counts: Counts | 
 
 def read(path: Path, options: Options = ALL) -> Table:
     """Read a parquet file with a column of words and a column of vectors (lists of equally many floats)."""
-    arrow, parquet = extra("pyarrow", "arrow", PURPOSE), extra("pyarrow.parquet", "arrow", PURPOSE)
+    arrow, parquet = pyarrow(), pyarrow("pyarrow.parquet")
     size = file_size(path)
     try:
         with parquet.ParquetFile(path, **OPENING) as file:
@@ -189,7 +189,7 @@ def _decoded_bytes(column: Any, arrow: Any) -> int:
     """Return the bytes that a column of words takes when its dictionary is replaced by its words."""
     if not arrow.types.is_dictionary(column.type):
         return int(column.nbytes)
-    lengths = extra("pyarrow.compute", "arrow", PURPOSE).binary_length(column.dictionary)
+    lengths = pyarrow("pyarrow.compute").binary_length(column.dictionary)
     return sum(lengths.take(column.indices).drop_null().to_pylist())
 
 

@@ -10,9 +10,9 @@ from typing import BinaryIO
 import numpy as np
 
 from unhot.atomic import replacing
-from unhot.corpus.reading.streams import HEAD, PACKERS, TextStream, compression, packed_file
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.leftovers import scratch_folder
+from unhot.rows.streams import HEAD, PACKERS, TextStream, compression, packed_file
 from unhot.types import Counts
 from unhot.vocab.vocabulary import decode_word, encode_word
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from unhot.corpus.reading.cuts import LINES, Cuts
-from unhot.corpus.reading.files import FileReader, find_files
+from unhot.corpus.reading.files import FileReader
 from unhot.corpus.reading.text_blocks import Pool
 from unhot.errors import ConfigError, DataError
+from unhot.rows.paths import find_files
 from unhot.vocab.vocabulary import decode_words
 
 BLOCK = 1 << 20  # bytes read at a time

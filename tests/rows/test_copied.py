@@ -17,7 +17,7 @@ import pytest
 from grids import some
 
 from unhot.errors import ConfigError, DataError
-from unhot.tables.annotate import annotate
+from unhot.rows.copied import copy_rows
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402
@@ -43,7 +43,7 @@ def write(path, data):
 
 def copied(path, columns_of=measured, out=None, **how):
     target = path.with_name(out or f"out{path.suffix}")
-    annotate(path, target, columns_of, **how)
+    copy_rows(path, target, columns_of, **how)
     assert not list(path.parent.glob(".unhot-*"))
     return target.read_bytes()
 
@@ -133,8 +133,11 @@ def test_json_into_others(tmp_path):
         copied(path, out="o.parquet")
     copied(write(path, '{"text": "a", "n": 1.5}\n{"text": "b"}\n'), out="o.parquet")
     assert pq.read_table(tmp_path / "o.parquet").to_pydict()["n"] == [1.5, None]
-    with pytest.raises(DataError, match=r"a row has other columns than the first one \(text, m\)"):
-        copied(write(path, '{"text": "a", "n": 1.5}\n{"text": "b", "m": 1}\n'), out="o.csv")
+    out = copied(write(path, '{"text": "a", "n": 1.5}\n{"text": "b", "m": 1}\n'), out="o.csv")
+    assert cells_of(out)[0] == ["text", "n", "m", "label", "score"]
+    late = '{"text": "a"}\n' * 1000 + '{"text": "b", "m": 1}\n'
+    with pytest.raises(DataError, match=r"a row has other columns than the first ones \(text, m\)"):
+        copied(write(path, late), out="o.csv")
 
 
 # CSV and TSV
@@ -212,8 +215,7 @@ def test_parquet_keeps_types_and_metadata(tmp_path):
 
 
 def test_parquet_nulls_lists_and_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr("unhot.tables.parquet_rows.GROUP", 1000)
-    monkeypatch.setattr("unhot.tables.batches.GOAL", 100)
+    monkeypatch.setattr("unhot.rows.writers.GROUP", 1000)
     table = pa.table({"body": [None, "ab", "a", ""] * 100, "n": range(400)})
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=30)
     copied(tmp_path / "x.parquet", listed)
@@ -234,6 +236,17 @@ def test_parquet_into_others(tmp_path):
         ["a", "1970-01-02", "[1.5]", "a", "1.0"],
         ["", "1970-01-03", "", "", ""],
     ]
+
+
+def test_binary_cells_are_text_elsewhere(tmp_path):
+    cells = [b"caf\xc3\xa9", b"a\xff", None]
+    pq.write_table(
+        pa.table({"text": ["x", "y", "z"], "raw": pa.array(cells, pa.binary())}), tmp_path / "x.parquet"
+    )
+    lines = copied(tmp_path / "x.parquet", out="o.jsonl").splitlines()
+    assert [json.loads(line)["raw"] for line in lines] == ["caf\u00e9", "a\udcff", None]
+    rows = copied(tmp_path / "x.parquet", out="o.csv").splitlines()[1:]
+    assert [row.split(b",")[1] for row in rows] == [cells[0], cells[1], b""]
 
 
 def test_empty_parquet(tmp_path):
@@ -289,10 +302,21 @@ def test_the_column_of_the_text(kind, tmp_path):
         copied(path, column="nope")
 
 
-def test_texts_must_be_strings(tmp_path):
-    path = write(tmp_path / "x.jsonl", '{"text": "a"}\n{"text": 5}\n')
-    with pytest.raises(DataError, match="row 2: the text is 5 of type int"):
-        copied(path)
+def test_bad_rows_are_copied_as_they_are(tmp_path):
+    path = write(tmp_path / "x.jsonl", '{"text": "a"}\n{"text": 5}\n{"text"\n{"text": "b"}\n')
+    with pytest.raises(DataError, match="line 2: text is 5 of type int, not text"):
+        copied(path, strict=True)
+    found = copy_rows(path, tmp_path / "o.jsonl", measured)
+    assert (found.report.rows, found.report.bad, found.nulls) == (4, 2, 0)
+    lines = (tmp_path / "o.jsonl").read_text().splitlines()
+    assert lines[1:3] == ['{"text": 5}', '{"text"']
+    assert json.loads(lines[3]) == {"text": "b", "label": "b", "score": 1.0}
+    path = write(tmp_path / "x.csv", 'text,n\na,1\nb\n"c"d,2\ne,3,4\nf,5\ng,6\n')
+    found = copy_rows(path, tmp_path / "o.csv", measured)
+    assert (found.report.rows, found.report.bad) == (6, 3)
+    assert (tmp_path / "o.csv").read_text().splitlines()[1:] == [
+        *("a,1,a,1.0", "b,,,", '"c"d,2,,', "e,3,4,,", "f,5,f,1.0", "g,6,g,1.0")
+    ]
 
 
 def test_wrong_results_of_the_function(tmp_path):
@@ -308,12 +332,12 @@ def test_wrong_results_of_the_function(tmp_path):
 @pytest.mark.parametrize("kind", ["text", "csv", "jsonl"])
 @pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])
 def test_compression(kind, ending, tmp_path):
-    from unhot.corpus.reading.streams import TextStream
+    from unhot.rows.streams import TextStream
 
     plain = write(tmp_path / NAMES["text"], "one\n") if kind == "text" else small(tmp_path, kind)
     wanted = copied(plain)
     packed = tmp_path / f"{plain.name}.{ending}"
-    annotate(plain, tmp_path / f"o{plain.suffix}.{ending}", measured)
+    copy_rows(plain, tmp_path / f"o{plain.suffix}.{ending}", measured)
     with contextlib.closing(TextStream(tmp_path / f"o{plain.suffix}.{ending}")) as stream:
         assert b"".join(stream) == wanted
     if ending != "zst":
@@ -324,7 +348,7 @@ def test_compression(kind, ending, tmp_path):
 def test_packed_parquet_is_refused(tmp_path):
     path = write(tmp_path / "x.txt", "one\n")
     with pytest.raises(DataError, match="packed inside"):
-        annotate(path, tmp_path / "o.parquet.gz", measured)
+        copy_rows(path, tmp_path / "o.parquet.gz", measured)
 
 
 def test_the_input_is_not_replaced(tmp_path):
@@ -340,15 +364,15 @@ def test_the_input_is_not_replaced(tmp_path):
             tmp_path / ".." / tmp_path.name / "x.txt",
         ):
             with pytest.raises(ConfigError, match="is the input, and would be replaced"):
-                annotate(source, out, lambda texts: pytest.fail("was read"))
+                copy_rows(source, out, lambda texts: pytest.fail("was read"))
     with path.open("ab") as file, pytest.raises(ConfigError, match="is the input"):
-        annotate(path, file, measured)
+        copy_rows(path, file, measured)
     assert path.read_bytes() == b"one\n"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_left_after_an_error(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("unhot.tables.parquet_rows.GROUP", 1)
+    monkeypatch.setattr("unhot.rows.writers.GROUP", 1)
     path = write(tmp_path / "x.txt", "one\n" * 500_000) if kind == "text" else small(tmp_path, kind)
     out = write(tmp_path / f"out{path.suffix}", "before")
 
@@ -358,10 +382,10 @@ def test_nothing_is_left_after_an_error(kind, tmp_path, monkeypatch):
             raise error("stop")
 
         with pytest.raises(error, match="stop"):
-            annotate(path, out, fails)
+            copy_rows(path, out, fails)
         stream = io.BytesIO()
         with pytest.raises(error, match="stop"):
-            annotate(path, stream, fails)
+            copy_rows(path, stream, fails)
         assert stream.getvalue() == b""
     assert out.read_bytes() == b"before"
     assert sorted(tmp_path.iterdir()) == sorted([path, out])
@@ -369,14 +393,14 @@ def test_nothing_is_left_after_an_error(kind, tmp_path, monkeypatch):
 
 SCRIPT = """
 import signal, sys, time
-from unhot.tables.annotate import annotate
+from unhot.rows.copied import copy_rows
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with Ctrl-C ignored
 def slow(texts):
     print("read", flush=True)
     time.sleep(0.05)
     return [texts, texts]
 try:
-    annotate(sys.argv[1], sys.argv[2], slow)
+    copy_rows(sys.argv[1], sys.argv[2], slow)
 except KeyboardInterrupt:
     sys.exit(7)
 """
@@ -402,20 +426,20 @@ def test_one_file_only(tmp_path):
     write(tmp_path / "x.txt", "one\n")
     for source in (tmp_path, tmp_path / "*.txt"):
         with pytest.raises(DataError, match="give one file"):
-            annotate(source, tmp_path / "out", measured)
+            copy_rows(source, tmp_path / "out", measured)
     with pytest.raises(DataError, match="no such file"):
-        annotate(tmp_path / "none.parquet", tmp_path / "out", measured)
+        copy_rows(tmp_path / "none.parquet", tmp_path / "out", measured)
     with pytest.raises(DataError, match="cannot be written"):
-        annotate(tmp_path / "x.txt", tmp_path / "none" / "out", measured)
+        copy_rows(tmp_path / "x.txt", tmp_path / "none" / "out", measured)
 
 
 # pipes
 
 PIPE = """
 import sys
-from unhot.tables.annotate import annotate
+from unhot.rows.copied import copy_rows
 kind = sys.argv[2]
-annotate(sys.argv[1], sys.stdout.buffer, lambda t: [[x[:1] for x in t], [1.0] * len(t)], kind=kind)
+copy_rows(sys.argv[1], sys.stdout.buffer, lambda t: [[x[:1] for x in t], [1.0] * len(t)], kind=kind)
 sys.stdout.buffer.flush()
 """
 
@@ -427,7 +451,7 @@ def test_pipes(kind, tmp_path):
     source = str(path) if kind == "parquet" else "-"
     command = [sys.executable, "-c", PIPE, source, kind]
     done = subprocess.run(command, input=data, capture_output=True, check=True)
-    annotate(path, tmp_path / f"out{path.suffix}", lambda t: [[x[:1] for x in t], [1.0] * len(t)])
+    copy_rows(path, tmp_path / f"out{path.suffix}", lambda t: [[x[:1] for x in t], [1.0] * len(t)])
     if kind == "parquet":
         assert pq.read_table(io.BytesIO(done.stdout)).equals(pq.read_table(tmp_path / "out.parquet"))
     else:
@@ -436,7 +460,7 @@ def test_pipes(kind, tmp_path):
 
 def test_parquet_is_no_pipe(tmp_path):
     with pytest.raises(DataError, match="standard input: a parquet file cannot be read from a pipe"):
-        annotate("-", tmp_path / "out", measured, kind="parquet")
+        copy_rows("-", tmp_path / "out", measured, kind="parquet")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

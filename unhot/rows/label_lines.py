@@ -3,16 +3,16 @@
 A token that begins with the prefix is a label, wherever it stands. The label is what follows the prefix.
 """
 
-from collections.abc import Iterator
-
-from unhot.corpus.reading.tokenizers import BLANKS
-from unhot.errors import ConfigError, DataError
+from unhot.errors import ConfigError
 from unhot.vocab.vocabulary import decode_word
 
 PREFIX = "__label__"
 FEW = 8  # so many labels at the beginning of a line are taken off one by one
+BLANKS = b" \t\n\v\f\r\0"  # bytes that separate tokens
 BLANK = BLANKS.replace(b"\n", b"")
 SPACES = bytes.maketrans(BLANK, b" " * len(BLANK))
+
+LabelledText = tuple[str, list[str]]
 
 
 def check_prefix(prefix: str) -> None:
@@ -23,10 +23,11 @@ def check_prefix(prefix: str) -> None:
         )
 
 
-def label_rows(data: bytes, prefix: str, before: int, where: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the text and the labels of each line that is not blank; `before`: the lines before these."""
-    skip, lines = len(prefix), decode_word(data.translate(SPACES)).split("\n")
-    for line in lines:
+def label_rows(data: bytes, prefix: str) -> tuple[list[LabelledText], dict[int, str]]:
+    """Return the text and the labels of each line that is not blank, and what is wrong, by place."""
+    skip, rows = len(prefix), list[LabelledText]()
+    faults: dict[int, str] = {}
+    for place, line in enumerate(decode_word(data.translate(SPACES)).split("\n")):
         labels: list[str] = []
         text = line
         while prefix in text:
@@ -38,11 +39,9 @@ def label_rows(data: bytes, prefix: str, before: int, where: str) -> Iterator[tu
                 labels += [token[skip:] for token in tokens if token.startswith(prefix)]
                 text = " ".join([token for token in tokens if not token.startswith(prefix)])
                 break
-        if "" in labels:
-            raise DataError(
-                f"{where}: line {before + lines.index(line) + 1}: a label is empty, there is only its prefix "
-                f"{prefix}: write the name of the label behind it"
-            )
         text = text.strip(" ")
-        if text or labels:
-            yield text, labels
+        if "" in labels:
+            faults[place] = f"a label is empty, there is only its prefix {prefix}"
+        elif text or labels:
+            rows.append((text, labels))
+    return rows, faults

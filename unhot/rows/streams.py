@@ -78,11 +78,20 @@ class TextStream:
     def __iter__(self) -> Iterator[bytes]:
         """Yield the text, some bytes at a time."""
         try:
-            yield self._head
+            head, self._head = self._head, b""
+            yield head
             while text := self._text.read(PIECE):
                 yield text
         except _troubles() as error:
             raise self._explained(error) from error
+
+    def peek(self, size: int) -> bytes:
+        """Return the first bytes of the text, which are read again later."""
+        try:
+            self._head += read_fully(self._text, max(0, size - len(self._head)))
+        except _troubles() as error:
+            raise self._explained(error) from error
+        return self._head[:size]
 
     def position(self) -> int:
         """Return the number of bytes read from disk; for a compressed file, of compressed bytes."""
@@ -106,10 +115,10 @@ class TextStream:
             raise DataError(
                 f"{self.name}: this is a zip archive: unpack it, or compress the text with gz, bz2, xz or zst"
             )
-        if head.startswith(b"PAR1") and not self._seekable:
+        if head.startswith((b"PAR1", b"ARROW1")) and not self._seekable:
             raise DataError(
-                f"{self.name}: a parquet file cannot be read from a pipe, because its index is at its end: "
-                "give it as a file"
+                f"{self.name}: a parquet or Arrow file cannot be read from a pipe, because its index is at "
+                "its end: give it as a file"
             )
         kind = compression(head)
         return decompress(kind, io.BufferedReader(raw, BUFFER)) if kind else raw

@@ -1,0 +1,278 @@
+"""One file, one reading, whichever command opens it, and by whatever name it comes."""
+
+import contextlib
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from commands import run
+
+import unhot
+from unhot.errors import DataError
+from unhot.logs.events import read_events
+from unhot.logs.log_reading import LogReading
+
+ROWS = [{"id": f"00{i}", "text": f"good w{i % 5}\nbad w{i % 3}", "label": "ab"[i % 2]} for i in range(60)]
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+FILES = {
+    "x.jsonl": LINES,
+    "x.json": LINES,
+    "x.json.gz": gzip.compress(LINES),
+    "x": LINES,
+    "list.json": json.dumps(ROWS, indent=1).encode(),
+    "list": json.dumps(ROWS).encode(),
+}
+NAMES = [*FILES, "-"]
+PRETTY = json.dumps({"a": [1, 2], "b": 3}, indent=1)
+FEW = "--dim 4 --epochs 1 --threads 1".split()
+NGRAMS = "--order 2 --smoothing witten_bell".split()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("rows")
+    for name, data in FILES.items():
+        (place / name).write_bytes(data)
+    (place / "pretty.json").write_text(PRETTY)
+    with contextlib.chdir(place):
+        unhot.Classifier(dim=4, epochs=2, threads=1).fit("x.jsonl").save("classifier")
+        unhot.NGramModel(order=2, smoothing="witten_bell").fit([row["text"] for row in ROWS]).save("lm")
+        yield place
+
+
+def told(name, label=""):
+    name = "standard input" if name == "-" else name
+    return f"{name}: read as JSON lines, text = text{label}"
+
+
+def run_on(name, *arguments):
+    return run(*arguments, text=LINES if name == "-" else b"")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_predict_keeps_all_columns(name, tmp_path):
+    out = tmp_path / "o.jsonl"
+    result = run_on(name, "classify", "predict", "classifier", name, "-o", out, "--rename", "label=guess")
+    assert (result.returncode, result.stderr) == (0, told(name) + "\n")
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [{key: row[key] for key in ROWS[0]} for row in found] == ROWS
+    assert {row["guess"] for row in found} <= {"a", "b"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_classifier_is_tested_on_the_labels(name):
+    result = run_on(name, "classify", "test", "classifier", name, "--json")
+    assert (result.returncode, result.stderr) == (0, told(name, ", label = label") + "\n")
+    assert json.loads(result.stdout)["examples"] == 60
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_are_those_of_the_column(name, tmp_path):
+    out = tmp_path / "o.jsonl"
+    result = run_on(name, "lm", "score", "lm", name, "-o", out)
+    assert (result.returncode, result.stderr.splitlines()[0]) == (0, told(name))
+    assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == [row["id"] for row in ROWS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_perplexity_is_that_of_the_column(name):
+    result = run_on(name, "lm", "perplexity", "lm", name, "--json")
+    assert (result.returncode, result.stderr) == (0, told(name) + "\n")
+    assert json.loads(result.stdout)["tokens"] == 5 * len(ROWS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "command", [["lm", "train", *NGRAMS], ["train", *FEW, "--min-count", 1], ["classify", "train", *FEW]]
+)
+def test_all_trainings_read_the_column(command, name, tmp_path):
+    label = ", label = label" * ("classify" in command)
+    result = run_on(name, *command, name, "-o", tmp_path / "m")
+    assert result.returncode == 0, result.stderr
+    assert told(name, label) in result.stderr.splitlines()
+    assert "240 words (7 different) in 60 sentences" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("train", "pretty.json", "-o", "never"),
+        ("lm", "train", "pretty.json", "-o", "never"),
+        ("classify", "train", "pretty.json", "-o", "never"),
+        ("classify", "predict", "classifier", "pretty.json", "-o", "never"),
+        ("lm", "perplexity", "lm", "pretty.json"),
+        ("recommend", "train", "pretty.json", "-o", "never"),
+    ],
+)
+def test_what_is_unclear_names_the_choices(command):
+    result = run(*command)
+    assert result.returncode == 1
+    assert "neither JSON lines" in result.stderr
+    assert "--format text|csv|tsv|jsonl" in result.stderr
+    assert not Path("never").exists()
+
+
+def test_a_format_that_is_given(tmp_path):
+    (tmp_path / "x").write_text("id,body\n" + "1,good w1\n2,bad\n" * 30)
+    how = ("--format", "csv", "--column", "body")
+    for command in (["train", *FEW, "--min-count", 1, "--sample", 0], ["lm", "train", *NGRAMS]):
+        result = run(*command, tmp_path / "x", "-o", tmp_path / command[0], *how)
+        assert (result.returncode, "90 words (3 different) in 60 sentences" in result.stderr) == (0, True)
+    result = run("lm", "perplexity", "lm", tmp_path / "x", *how, "--json")
+    assert (result.returncode, json.loads(result.stdout)["lines"]) == (0, 60)
+    as_text = run("lm", "perplexity", "lm", "x.jsonl", "--format", "text", "--json")
+    assert (json.loads(as_text.stdout)["tokens"], as_text.stderr) == (60 * 9, "")
+
+
+BAD = {
+    "x.csv": (b"text,label\ngood,a\nw1,b,c\nw2,b\n", "line 3"),
+    "x.tsv": (b"text\tlabel\ngood\ta\nw1\nw2\tb\n", "line 3"),
+    "x.jsonl": (
+        b'{"text": "good", "label": "a"}\n{"text": 5, "label": "b"}\n{"text": "w2", "label": "b"}\n',
+        "line 2",
+    ),
+    "x.json": (
+        b'[{"text": "good", "label": "a"}, {"text": [5], "label": "b"}, {"text": "w2", "label": "b"}]',
+        "row 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_rows_are_counted_or_an_error(name, tmp_path):
+    data, where = BAD[name]
+    (tmp_path / name).write_bytes(data)
+    commands = [
+        (
+            "classify",
+            "predict",
+            "classifier",
+            tmp_path / name,
+            "-o",
+            tmp_path / "o.jsonl",
+            "--rename",
+            "label=x",
+            "-q",
+        ),
+        ("classify", "test", "classifier", tmp_path / name),
+        ("classify", "train", tmp_path / name, "-o", tmp_path / "c", *FEW),
+        ("lm", "score", "lm", tmp_path / name, "-o", tmp_path / "s.jsonl", "-q"),
+        ("lm", "perplexity", "lm", tmp_path / name, "--column", "text"),
+        ("lm", "train", tmp_path / name, "-o", tmp_path / "l", "--column", "text", *NGRAMS),
+    ]
+    for command in commands:
+        result = run(*command)
+        assert (result.returncode, "1 of 3 rows are bad" in result.stderr) == (0, True), result.stderr
+        assert f"  {where}: " in result.stderr
+        result = run(*command, "--strict", *["--overwrite"] * ("train" in command))
+        assert (result.returncode, f"{name}: {where}: " in result.stderr) == (1, True), result.stderr
+
+
+@pytest.mark.parametrize("name", ["list.json", "x.json", "x", "list"])
+def test_json_lists_and_lines_as_logs(name, tmp_path):
+    rows = [{"user": f"0{i % 3}", "item": f"1e{i}", "time": "2019-10-01 00:00:00 UTC"} for i in range(6)]
+    text = json.dumps(rows) if "list" in name else "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / name).write_text(text)
+    found = read_events(tmp_path / name)
+    assert (found.user_words, found.item_words) == (["00", "01", "02"], [f"1e{i}" for i in range(6)])
+    assert set(found.times.tolist()) == {1569888000.0}
+
+
+IDS = ["007", "1e5", "nan", "NULL"]
+
+
+def frames(folder):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import ipc, parquet
+
+    columns = {"user": IDS, "item": IDS[::-1]}
+    table = arrow.table(columns)
+    parquet.write_table(table, folder / "x.parquet")
+    for name, make in (("x.arrow", ipc.new_file), ("x.arrows", ipc.new_stream)):
+        with make(folder / name, table.schema) as writer:
+            writer.write_table(table)
+    (folder / "x.csv").write_text(
+        "".join(f"{a},{b}\n" for a, b in [("user", "item"), *zip(IDS, IDS[::-1], strict=True)])
+    )
+    rows = [dict(zip(columns, pair, strict=True)) for pair in zip(*columns.values(), strict=True)]
+    (folder / "x.json").write_text(json.dumps(rows))
+    (folder / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    frame = polars.DataFrame(columns)
+    yield from (folder / name for name in ("x.csv", "x.json", "x.jsonl", "x.parquet", "x.arrow", "x.arrows"))
+    yield from (table, rows, pandas.DataFrame(columns), frame)
+    yield frame.cast(polars.Categorical)
+    yield frame.cast(polars.Enum(IDS))
+    yield pandas.DataFrame(columns).astype("category")
+
+
+def test_ids_keep_their_spelling(tmp_path):
+    for source in frames(tmp_path):
+        found = read_events(source)
+        assert [found.user_words[i] for i in found.users] == IDS
+        assert [found.item_words[i] for i in found.items] == IDS[::-1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "how", "times", "bad"),
+    [
+        (["2019-10-01 00:00:00 UTC"] * 3, {}, [1569888000.0] * 3, 0),
+        (["20231127"] * 3, {}, [1701043200.0] * 3, 0),
+        (
+            ["27.11.2023 01:00", "x", "28.11.2023 00:00"],
+            {"time_format": "%d.%m.%Y %H:%M"},
+            [1701046800.0, 1701129600.0],
+            1,
+        ),
+        (["2023-11-27", "1700000000", "2023-11-28"], {}, [1701043200.0, 1701129600.0], 1),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_times(cells, how, times, bad, form, tmp_path):
+    rows = [{"user": "u", "item": "i", "time": cell} for cell in cells]
+    lines = ["user,item,time", *(f"u,i,{cell}" for cell in cells)]
+    (tmp_path / f"x.{form}").write_text("\n".join(lines) if form == "csv" else json.dumps(rows))
+    found = read_events(tmp_path / f"x.{form}", LogReading(**how))
+    assert (found.times.tolist(), found.report.bad, found.report.rows) == (times, bad, 3)
+
+
+def test_a_time_format_on_the_command_line(tmp_path):
+    (tmp_path / "x.csv").write_text(
+        "user,item,time\n" + "".join(f"u{i % 4},i{i % 3},{i + 1}.11.2023\n" for i in range(12))
+    )
+    how = ("--model", "popularity", "--split", "none", "-q")
+    result = run(
+        "recommend", "train", tmp_path / "x.csv", "-o", tmp_path / "m", "--time-format", "%d.%m.%Y", *how
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    result = run("recommend", "train", tmp_path / "x.csv", "-o", tmp_path / "n", *how)
+    assert result.returncode == 1
+
+
+@pytest.mark.parametrize("name", ["x.csv.gz", "x.jsonl.gz", "x.json.gz"])
+def test_a_truncated_file_is_an_error(name, tmp_path):
+    rows = [{"text": os.urandom(40).hex(), "label": "a"} for _ in range(20_000)]
+    text = {"x.csv.gz": "\n".join(["text,label", *(f"{row['text']},a" for row in rows)])}.get(
+        name, "".join(json.dumps(row) + "\n" for row in rows)
+    )
+    (tmp_path / name).write_bytes(gzip.compress(text.encode())[:-1000])
+    out = ("-o", tmp_path / f"o.{name.split('.')[1]}")
+    for command in (("classify", "predict", "classifier", "--rename", "label=x"), ("lm", "score", "lm")):
+        result = run(*command, tmp_path / name, *out)
+        assert (result.returncode, "damaged or cut short" in result.stderr) == (1, True)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    with pytest.raises(DataError, match="damaged or cut short"):
+        read_events(tmp_path / name, LogReading(user="label", item="text"))
+
+
+def test_copies_keep_the_bytes_of_fields(tmp_path):
+    lines = b'{ "text":"a\\u00e9",  "n": 1.50,"big":1e400 }\r\n{"n":007,"text":"b"}\n{"text":"c","n":null}\n'
+    (tmp_path / "x").write_bytes(lines)
+    result = run("classify", "predict", "classifier", tmp_path / "x", "-o", tmp_path / "o")
+    assert (result.returncode, "1 of 3 rows are bad" in result.stderr) == (0, True)
+    found = (tmp_path / "o").read_bytes().splitlines(keepends=True)
+    assert found[0].startswith(b'{ "text":"a\\u00e9",  "n": 1.50,"big":1e400, "label": ')
+    assert found[1] == b'{"n":007,"text":"b"}\n'
+    assert found[2].startswith(b'{"text":"c","n":null, "label": ')

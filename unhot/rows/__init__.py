@@ -1,0 +1,1 @@
+"""Rows of files, tables and values of Python as batches of Arrow, in bounded memory."""

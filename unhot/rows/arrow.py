@@ -1,0 +1,92 @@
+"""What is asked of Arrow: its modules, types of columns, and batches cut by the size of their cells.
+
+A few bytes on disk may be gigabytes of cells: a dictionary keeps a long string once for any number of rows,
+and a string that repeats itself is compressed well. So batches are cut by the size of their decoded cells.
+Arrow is imported when the first table is read.
+"""
+
+import functools
+import importlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+
+@functools.cache
+def pyarrow(module: str = "pyarrow") -> Any:
+    """Import pyarrow or a module of it."""
+    return importlib.import_module(module)
+
+
+def holds_tokens(kind: Any) -> bool | None:
+    """Return whether cells of an Arrow type are token lists (True), strings (False) or neither (None)."""
+    kind = kind.value_type if pyarrow().types.is_dictionary(kind) else kind
+    if is_text(kind) and "string" in str(kind):
+        return False
+    return True if is_list(kind) and holds_tokens(kind.value_type) is False else None
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether cells of an Arrow type, or those of its dictionary, are strings or bytes."""
+    types = pyarrow("pyarrow.types")
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    tests = types.is_string, types.is_large_string, types.is_binary, types.is_large_binary
+    return any(test(kind) for test in (*tests, types.is_string_view, types.is_binary_view))
+
+
+def is_list(kind: Any) -> bool:
+    """Return whether cells of an Arrow type are lists."""
+    types = pyarrow("pyarrow.types")
+    tests = types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view
+    return any(test(kind) for test in (*tests, types.is_large_list_view))
+
+
+def decoded_slices(batches: Iterable[Any], size: int) -> Iterator[Any]:
+    """Yield record batches, cut so that the cells of each, taken from their dictionaries, have few bytes.
+
+    That is at most `size` bytes, or one row.
+    """
+    for batch in batches:
+        if batch.nbytes <= size and "dictionary" not in str(batch.schema.types):
+            yield batch
+            continue
+        sizes = [_cell_bytes(column) for column in batch.columns]
+        ends = np.cumsum(sum(sizes, np.zeros(len(batch), np.int64)))
+        first = 0
+        while first < len(batch):
+            before = ends[first - 1] if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + size, "right")))
+            yield batch.slice(first, last - first)
+            first = last
+
+
+def _cell_bytes(cells: Any) -> Any:
+    """Return about how many bytes each cell has after it was taken from its dictionary."""
+    pa, compute = pyarrow(), pyarrow("pyarrow.compute")
+    if pa.types.is_dictionary(cells.type):
+        sizes = np.append(_cell_bytes(cells.dictionary), 0)
+        ids = cells.indices.fill_null(len(sizes) - 1).to_numpy(zero_copy_only=False)
+        return sizes[np.minimum(ids, len(sizes) - 1)]  # wrong ones are refused when the cells are taken
+    if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
+        return compute.binary_length(cells).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    if holds_tokens(cells.type):
+        sizes = compute.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
+        ends, tokens = np.cumsum(sizes), _cell_bytes(cells.flatten())
+        sums = np.concatenate([[0], np.cumsum(tokens)])
+        return sums[ends] - sums[ends - sizes]
+    return np.full(len(cells), cells.nbytes // max(len(cells), 1), np.int64)
+
+
+def own_bytes(batch: Any) -> int:
+    """Return the bytes of a batch without those of dictionaries, which have no rows of their own."""
+    is_dictionary = pyarrow().types.is_dictionary
+    return sum((column.indices if is_dictionary(column.type) else column).nbytes for column in batch.columns)
+
+
+def record_batch(columns: list[Any], names: Iterable[str], size: int) -> Any:
+    """Return columns as a record batch, which has its rows even if it has no column."""
+    arrow = pyarrow()
+    if not columns:
+        return arrow.RecordBatch.from_arrays([arrow.nulls(size)], [""]).select([])
+    return arrow.RecordBatch.from_arrays(columns, [*names])

@@ -1,0 +1,96 @@
+"""Batches of rows, which every reader gives, and the one rule about bad rows.
+
+A bad row is skipped and counted, and the first few are shown; or it is an error, if the caller is strict. If
+most rows are bad for other reasons than missing values, the file is not what it was taken for: an error.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from unhot.errors import DataError
+
+EXAMPLES = 5
+# what a column is read as: a string, one value, or several
+TEXT, VALUE = "text", "value"
+LIST = "list"
+
+
+class RowBatch(NamedTuple):
+    """Some rows of a table, bad ones included."""
+
+    where: str  # the file or the object, for errors
+    cells: Any  # a record batch of the columns that were asked for; in bad rows all cells are null
+    number: Callable[[int], int]  # place in the batch -> number of the row, for people
+    unit: str  # what is numbered: line or row
+    faults: Mapping[int, str] = {}  # place of a bad row -> what is wrong
+    raw: Any = None  # the rows in the form that files of this kind have, to be copied
+    # the rows with all their columns; that of a bad row is empty
+    dicts: Callable[[], list[dict[str, Any]]] = list
+
+
+class OpenedRows(NamedTuple):
+    """A table that is being read."""
+
+    where: str
+    kind: str  # text, csv, tsv, jsonl, parquet, arrow; empty: values of Python
+    names: list[str]  # of its columns
+    holds: dict[str, bool | None]  # column -> False: strings, True: lists of tokens, None: neither
+    # columns, and what each is read as -> the rows; to be called once. every=True: `raw` and `dicts` are used
+    batches: Callable[..., Iterator[RowBatch]]
+    progress: Callable[[], tuple[int, int | None]] = lambda: (0, None)  # bytes read, and in all
+    close: Callable[[], None] = lambda: None
+
+
+@dataclass
+class RowReport:
+    """What became of the rows that were read."""
+
+    strict: bool = False
+    several: bool = False  # files: then examples name theirs
+    rows: int = 0
+    bad: int = 0
+    missing: int = 0  # of the bad ones: rows of the right form without a usable value
+    examples: list[str] = field(default_factory=list)  # of bad rows, such as "line 17: has no item"
+
+    def take(self, batch: RowBatch, faults: Mapping[int, str] | None = None, bad: int = 0) -> None:
+        """Count the rows of a batch; `faults`: examples of its `bad` rows, if the caller found more."""
+        found = batch.faults if faults is None else faults
+        self._count(len(batch.cells), max(bad, len(found)), found, batch.where, batch.unit, batch.number)
+
+    def take_lines(
+        self, good: int, faults: Mapping[int, str], where: str, line: int, unit: str = "line"
+    ) -> None:
+        """Count good lines, and bad ones by their places behind the line with a number."""
+        self._count(good + len(faults), len(faults), faults, where, unit, line.__add__)
+
+    def _count(
+        self,
+        rows: int,
+        bad: int,
+        faults: Mapping[int, str],
+        where: str,
+        unit: str,
+        number: Callable[[int], int],
+    ) -> None:
+        self.rows += rows
+        self.bad += bad
+        for place in sorted(faults)[: EXAMPLES - len(self.examples)]:
+            text = f"{unit} {number(place)}: {faults[place]}"
+            if self.strict:
+                raise DataError(f"{where}: {text}; fix it, or leave strict out to skip bad rows")
+            self.examples.append(f"{where}: {text}" if self.several else text)
+
+    def lines(self) -> list[str]:
+        """Return lines about rows that were left out, for people; an empty list if there are none."""
+        bad = f"{self.bad:,} of {self.rows:,} rows are bad and were left out, for example:"
+        return [bad] * (self.bad > 0) + [f"  {each}" for each in self.examples]
+
+    def check(self, where: str, looks: str = "") -> None:
+        """Raise a `DataError` if most rows are bad; `looks`: what they were taken for."""
+        wrong = self.bad - self.missing
+        if 2 * wrong > self.rows:
+            raise DataError(
+                f"{where}: {wrong:,} of {self.rows:,} rows are bad ({'; '.join(self.examples)}): check "
+                f"the format and the columns{looks and f'; it was read as {looks}'}"
+            )

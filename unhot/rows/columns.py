@@ -1,0 +1,76 @@
+"""Which column of a table is the text, and which the labels."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from unhot.errors import DataError
+from unhot.rows.batches import OpenedRows
+
+TEXT_NAME = "text"
+LABEL_NAMES = ("label", "labels")
+
+
+class ChosenColumn(NamedTuple):
+    """The column that holds the text."""
+
+    name: str
+    tokens: bool  # cells are lists of tokens
+
+
+def choose_column(columns: dict[str, bool | None], asked: str | None, where: str) -> ChosenColumn:
+    """Choose the column asked for, else the one named `text`, else the only one that can be text.
+
+    columns     name -> False: strings, True: lists of tokens, None: neither
+    """
+    able = [name for name, tokens in columns.items() if tokens is not None]
+    kinds = {False: "text", True: "tokens", None: "no text"}
+    listed = ", ".join(f"{name} ({kinds[kind]})" for name, kind in columns.items()) or "none"
+    if asked is not None and asked not in able:
+        missing = asked not in columns
+        trouble = "there is no such column" if missing else "it holds neither strings nor lists of strings"
+        raise DataError(f"{where}: column {asked!r}: {trouble}; the columns are {listed}")
+    if asked is None and TEXT_NAME not in able and len(able) != 1:
+        raise DataError(
+            f"{where}: {len(able)} columns can be text, and none is named text; choose one "
+            f"(column=, or --column): the columns are {listed}"
+        )
+    name = asked or (TEXT_NAME if TEXT_NAME in able else able[0])
+    return ChosenColumn(name, bool(columns[name]))
+
+
+def text_column(opened: OpenedRows, asked: str | None, apart: str | None = None) -> ChosenColumn:
+    """Choose the column of the text, which is not the column `apart`; its name must occur once."""
+    able = {name: tokens for name, tokens in opened.holds.items() if name != apart}
+    column = choose_column(able, asked, opened.where)
+    unique([name for name in opened.names if name == column.name], opened.where)
+    return column
+
+
+def string_column(opened: OpenedRows, asked: str | None, apart: str | None = None) -> str:
+    """Choose the same; raise a `DataError` if it holds lists of tokens."""
+    column = text_column(opened, asked, apart)
+    if column.tokens:
+        raise DataError(
+            f"{opened.where}: column {column.name!r} holds lists of tokens: give a column of strings"
+        )
+    return column.name
+
+
+def label_column(opened: OpenedRows, asked: str | None) -> str:
+    """Choose the column of the labels: the one asked for, else `label`, else `labels`."""
+    wanted = LABEL_NAMES if asked is None else (asked,)
+    found = next((name for name in wanted if name in opened.holds), None)
+    if found is None:
+        raise DataError(
+            f"{opened.where}: there is no column {' or '.join(wanted)}: name the one of the labels "
+            f"(label_column=, or --label-column); the columns are {', '.join(opened.names) or 'none'}"
+        )
+    return found
+
+
+def unique(names: Sequence[str], where: str) -> None:
+    """Raise a `DataError` if a name of a column occurs twice."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise DataError(f"{where}: several columns are called {twice[0]!r}: rename all but one of them")

@@ -1,0 +1,215 @@
+"""Copy a table with new columns, which a function computes from its texts.
+
+The table is read and written in batches of about a megabyte of text, so it may be larger than memory. Rows
+keep their order, and fields that were there keep their bytes where the format of the copy is that of the
+source. A bad row is copied as it is, and counted.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from unhot.atomic import replacing
+from unhot.errors import ConfigError, DataError, one_of
+from unhot.rows.batches import TEXT, OpenedRows, RowBatch, RowReport
+from unhot.rows.columns import string_column
+from unhot.rows.kinds import PACKED, ending_kind, recognized
+from unhot.rows.opening import TextFile, open_file
+from unhot.rows.paths import PathLike, find_files
+from unhot.rows.streams import packed_file
+from unhot.rows.values import strings
+from unhot.rows.writers import WRITERS, NewRows
+from unhot.vocab.vocabulary import decode_word
+
+NewColumns = Callable[[list[str]], Sequence[Sequence[Any]]]
+NewLines = Callable[[Iterable[bytes]], Iterable[bytes]]
+OnProgress = Callable[[int, int | None], None]
+
+
+class Copied(NamedTuple):
+    """What became of the rows of a copied table."""
+
+    report: RowReport
+    nulls: int = 0  # rows without a text
+
+    def lines(self) -> list[str]:
+        """Return lines about rows that got no new values, for people."""
+        rows, bad = self.report, self.report.bad
+        told = [f"{bad:,} of {rows.rows:,} rows are bad and were copied without a score, for example:"]
+        told = [*told, *(f"  {each}" for each in rows.examples)] if bad else []
+        return told + [f"rows without a text: {self.nulls:,}; they have no score"] * (self.nulls > 0)
+
+
+def copy_rows(
+    source: PathLike,
+    out: PathLike | BinaryIO,
+    columns_of: NewColumns,
+    *,
+    lines_of: NewLines | None = None,
+    column: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    names: Sequence[str] = ("label", "score"),
+    kind: str | None = None,
+    force: bool = False,
+    strict: bool = False,
+    on_progress: OnProgress = lambda done, total: None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Copied:
+    """Copy the rows of a file with new columns behind the others.
+
+    source       a file, compressed or not, or `-` for standard input
+    out          a path, where the file appears when it is complete; or an open file of bytes. The ending of
+                 the path says its format and compression; otherwise it has the format of the source.
+    columns_of   texts -> the new columns; values are strings, numbers, None, or lists of these
+    lines_of     lines of plain text, many at a time -> the lines of its copy: a quicker way for plain text
+    column       the column of the text; otherwise `text`, or the only one that holds strings
+    rename       new column -> the name it gets, for example because the source has a column of that name
+    names        the new columns
+    kind         text, csv, tsv, jsonl, parquet or arrow, instead of what the source's bytes and ending say
+    force        read also a file that does not look like text
+    strict       raise a `DataError` at the first bad row
+    on_progress  called after each batch with the bytes read so far, and their total if it is known
+    tell         called with a line about what the source is
+
+    The result of a text has a line for each line: the new values, with tabs between them. Where the text of
+    a row is null, or the row is bad, its new values are null; `columns_of` does not get to see it.
+    """
+    path, new = the_file(source), new_names(names, rename or {})
+    to = ending_kind(Path(out)) if isinstance(out, (str, os.PathLike)) else None
+    refuse_same(path, out)
+    report, nulls = RowReport(strict), 0
+    with contextlib.closing(open_file(path, kind, force)) as opened:
+        if isinstance(opened, TextFile) and lines_of and column is None and not rename and to is None:
+            with opened_result(out) as file:
+                for data in lines_of(block.data for block in opened.records()):
+                    file.write(data)
+                    on_progress(*opened.progress())
+            return Copied(report)
+        table = text_rows(opened) if isinstance(opened, TextFile) else opened
+        to = to or table.kind
+        one_of("format of the copy", to, tuple(WRITERS))
+        text = string_column(table, column) if table.names else ""
+        _check_names(table.where, table.names, new)
+        if text and table.kind != "text":
+            tell(recognized(table.where, table.kind, text=text))
+
+        def rows() -> Iterator[NewRows]:
+            nonlocal nulls
+            for batch in table.batches({text: TEXT} if text else {}, every=True):
+                report.take(batch)
+                _check_names(batch.where, _later_names(batch, table), new)
+                texts = strings(batch.cells.column(text), batch.where) if text else [None] * len(batch.cells)
+                nulls += texts.count(None) - len(batch.faults)
+                yield batch, _columns(columns_of, texts, new)
+                on_progress(*table.progress())
+
+        with opened_result(out) as file:
+            for data in WRITERS[to](rows(), table, new):
+                file.write(data)
+            report.check(table.where)
+    return Copied(report, nulls)
+
+
+class TextLines(list[str]):
+    """Lines with the interface of a record batch of one column: plain text needs no Arrow."""
+
+    def column(self, name: str) -> "TextLines":
+        """Return the lines."""
+        return self
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """Return rows without columns: the text is not kept in the copy."""
+        return [{} for _ in self]
+
+
+def text_rows(file: TextFile) -> OpenedRows:
+    """Return the lines of a text as rows of one column; CR LF ends a line as LF does."""
+
+    def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
+        for block in file.records():
+            lines = TextLines(decode_word(block.data.replace(b"\r\n", b"\n")).split("\n")[:-1])
+            yield RowBatch(file.where, lines, block.line.__add__, "line", {}, None, lines.dicts)
+
+    return OpenedRows(file.where, "text", ["text"], {"text": False}, batches, file.progress)
+
+
+def _later_names(batch: RowBatch, table: OpenedRows) -> list[str]:
+    """Return the columns of the rows of JSON lines, which may have more than the first ones."""
+    return [*chain.from_iterable(batch.dicts())] if table.kind == "jsonl" else []
+
+
+def _columns(columns_of: NewColumns, texts: list[str | None], new: list[str]) -> list[list[Any]]:
+    """Return the new columns of texts, with None where a text is None."""
+    there = [text for text in texts if text is not None]
+    columns = columns_of(there) if there else [[] for _ in new]
+    if [len(values) for values in columns] != [len(there)] * len(new):
+        raise ConfigError(
+            f"columns_of returned columns of {[len(values) for values in columns]} values: it must "
+            f"return the {len(new)} columns {', '.join(new)}, with {len(there)} values for as many texts"
+        )
+    places = np.cumsum([text is not None for text in texts]) - 1
+    return [
+        [None if text is None else values[place] for text, place in zip(texts, places, strict=True)]
+        for values in columns
+    ]
+
+
+def _check_names(where: str, names: Sequence[str], new: list[str]) -> None:
+    """Raise a `DataError` if a new column is there already."""
+    taken = next((name for name in new if name in names), None)
+    if taken is not None:
+        raise DataError(
+            f"{where}: has a column {taken!r} already: give the new one another name, for example "
+            f"rename={{{taken!r}: 'predicted'}} (--rename {taken}=predicted)"
+        )
+
+
+def new_names(names: Sequence[str], rename: Mapping[str, str]) -> list[str]:
+    """Return the names of new columns; raise a `ConfigError` if they do not differ."""
+    new = [rename.get(name, name) for name in names]
+    if not rename.keys() <= set(names) or len(set(new)) < len(new):
+        raise ConfigError(
+            f"rename={dict(rename)}: the new columns are {', '.join(names)}: rename only these, each to "
+            "a name of its own"
+        )
+    return new
+
+
+def the_file(source: PathLike) -> Path | None:
+    """Return the one file that a source names; None: standard input."""
+    files = find_files(source)
+    if len(files) > 1 or (files[0] is not None and files[0] != Path(source)):
+        raise DataError(f"{os.fspath(source)}: is a folder or a pattern: give one file")
+    return files[0]
+
+
+def refuse_same(source: Path | None, out: PathLike | BinaryIO) -> None:
+    """Raise a `ConfigError` if a result would replace its source, also through links or a redirection."""
+    try:
+        status = Path(out).stat() if isinstance(out, (str, os.PathLike)) else os.fstat(out.fileno())
+    except OSError:  # there is no such file yet, or the open file is none of the system
+        return
+    if source is not None and source.is_file() and os.path.samestat(status, source.stat()):
+        raise ConfigError(
+            f"{source}: is the input, and would be replaced; choose another name for the result"
+        )
+
+
+@contextlib.contextmanager
+def opened_result(out: PathLike | BinaryIO) -> Iterator[BinaryIO]:
+    """Open a result: a path is packed if its ending says so, and an open file stays open."""
+    if not isinstance(out, (str, os.PathLike)):
+        yield out
+        return
+    packing = PACKED.get(Path(out).suffix.lower())
+    with replacing(Path(out)) as file:
+        if packing is None:
+            yield file
+        else:
+            with packed_file(packing, file, "wb") as packed:
+                yield packed
