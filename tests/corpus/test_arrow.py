@@ -13,7 +13,7 @@ from unhot.corpus.encoding import encode
 from unhot.corpus.reading.files import FileReader
 from unhot.corpus.reading.text_blocks import Pool
 from unhot.errors import ConfigError, DataError
-from unhot.rows import parquet as parquet_rows
+from unhot.rows import tables
 from unhot.vocab.vocabulary import decode_word
 
 pa = pytest.importorskip("pyarrow")
@@ -68,9 +68,9 @@ def test_all_types_of_lists(wrap):
 def test_lists_in_a_file_with_small_batches(tmp_path, monkeypatch):
     rows = [[f"w{i % 7}", "x y"] for i in range(5000)]
     path = parquet(tmp_path / "t.parquet", {"tokens": rows, "n": range(5000)}, row_group_size=700)
-    monkeypatch.setattr(parquet_rows, "CHUNK", 1000)
+    monkeypatch.setattr(tables, "CHUNK", 1000)
     assert read(path) == rows
-    monkeypatch.setattr(parquet_rows, "MOST", 3)
+    monkeypatch.setattr(tables, "MOST", 3)
     assert read([path, path]) == rows + rows
 
 
@@ -80,7 +80,7 @@ def test_rows_whose_size_changes_are_read_once_each(group, tmp_path, monkeypatch
     lengths = [1] * 300 + [200] * 30 + [1] * 300 + [500, 1, 500] + [1] * 30
     rows = [[f"w{i}"] * length for i, length in enumerate(lengths)]
     path = parquet(tmp_path / "t.parquet", {"s": [" ".join(row) for row in rows]}, row_group_size=group)
-    monkeypatch.setattr(parquet_rows, "CHUNK", 300)
+    monkeypatch.setattr(tables, "CHUNK", 300)
     assert read(path) == rows
 
 

@@ -21,7 +21,7 @@ from unhot.logs.log_reading import LogReading
 from unhot.rows import records
 from unhot.rows.batches import VALUE
 from unhot.rows.numbers import times_of as read_times
-from unhot.rows.values import value_column
+from unhot.rows.objects import value_column
 
 CSV = "userId,movieId,rating,timestamp\nu1,i1,4,100\nu2,i2,3.5,200\nu1,i2,1,300\n"
 DAY = 86400.0
@@ -240,7 +240,8 @@ def test_times(tmp_path, cell, seconds):
 
 def time_of(cell):
     """Read one cell, whatever its unit."""
-    column, faults = value_column("time", [cell], VALUE)
+    faults = {}
+    column = value_column("time", [cell], VALUE, faults)
     (found,), (kind,) = read_times(column)
     assert kind
     assert not faults
@@ -376,7 +377,7 @@ def test_a_quote_that_is_not_closed(tmp_path, text, line):
 
 
 def test_a_quote_does_not_take_all_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "LONGEST_QUOTED", 100)
+    monkeypatch.setattr(records, "MOST_HELD", 100)
     monkeypatch.setattr(events, "BLOCK", 64)
     with pytest.raises(DataError, match="line 3: a quote opens"):
         read(tmp_path, "x.csv", 'user,item\na,b\nc,"d\n' + "e,f\n" * 1000)

@@ -216,6 +216,7 @@ def test_parquet_keeps_types_and_metadata(tmp_path):
 
 def test_parquet_nulls_lists_and_groups(tmp_path, monkeypatch):
     monkeypatch.setattr("unhot.rows.writers.GROUP", 1000)
+    monkeypatch.setattr("unhot.rows.tables.CHUNK", 100)
     table = pa.table({"body": [None, "ab", "a", ""] * 100, "n": range(400)})
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=30)
     copied(tmp_path / "x.parquet", listed)

@@ -480,8 +480,10 @@ def test_rows_that_are_dicts():
 
 def test_pairs():
     assert rows(zip(TEXTS, LABELS, strict=True)) == rows([["some words", ["a"]], ("more", "b")]) == ROWS
-    with pytest.raises(DataError, match=r"row 2 is \('x', 'y', 'z'\): give pairs"):
-        rows([("x", "y"), ("x", "y", "z")])
+    with pytest.raises(DataError, match=r"row 2: is not like the first row: a dict, or a tuple"):
+        rows([("x", "y"), ("x", "y", "z")], strict=True)
+    with pytest.raises(DataError, match="row 2 is 3: give pairs"):
+        rows(["__label__a x", 3])
     for wrong in (3, b"x"):
         with pytest.raises(DataError, match="the source: .* is of type"):
             labelled_rows(wrong)
@@ -518,10 +520,12 @@ def test_lengths_must_be_equal(texts, labels):
 
 
 def test_wrong_texts_and_labels():
-    with pytest.raises(DataError, match="row 2: the text is 5 of type int"):
-        rows(["x", 5], LABELS)
-    with pytest.raises(DataError, match="row 2: the label is b'x' of type bytes"):
-        rows(TEXTS, ["a", b"x"])
+    found = labelled_rows(["x", 5, "y"], ["a", "b", {"c": 1}], strict=False)
+    with pytest.raises(DataError, match="2 of 3 rows are bad .*row 2: text is 5 of type int.*; row 3"):
+        list(found)
+    with pytest.raises(DataError, match="row 2: text is 5 of type int, not text; fix it"):
+        rows(["x", 5], LABELS, strict=True)
+    assert rows(TEXTS, ["a", b"x"]) == [(TEXTS[0], ["a"]), (TEXTS[1], ["x"])]
     for texts, labels, what in (
         ("x.txt", LABELS, "texts"),
         (Path("x"), LABELS, "texts"),

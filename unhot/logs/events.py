@@ -15,14 +15,14 @@ from unhot.logs.gathering import Events, Gathered
 from unhot.logs.log_reading import AS_USUAL, LogReading, choose_columns, usual_column
 from unhot.logs.log_report import LogReport
 from unhot.logs.session_lines import LineWords, edge_rows, session_rows, words_of, words_of_lists
-from unhot.rows.arrow_rows import open_table
 from unhot.rows.batches import LIST, VALUE, OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS, open_delimited
-from unhot.rows.json_lines import open_dicts
 from unhot.rows.kinds import MARKED, ending_kind, marked_kind
-from unhot.rows.opening import TextFile, open_marked
+from unhot.rows.objects import open_objects
+from unhot.rows.opening import TextFile
 from unhot.rows.paths import find_files, paths_of
-from unhot.rows.records import Records
+from unhot.rows.records import RowBlock
+from unhot.rows.tables import open_marked, open_table
 from unhot.threads import in_order
 from unhot.vocab.vocabulary import decode_word
 
@@ -129,21 +129,12 @@ def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
     first = [*islice(rows, 1)]
     if not first:
         return LogRows(iter(()), {}, [])
-    return _of_table(open_dicts(_as_dicts(chain(first, rows), [*gathered.how.usual]), where), gathered.how)
+    return _of_table(open_objects(chain(first, rows), where, [*gathered.how.usual]), gathered.how)
 
 
 def _listed(row: Any) -> Any:
     """Return a row that is an array of NumPy, or a series of pandas or polars, as a list."""
     return [*row] if hasattr(row, "__array__") and getattr(row, "ndim", 1) == 1 and len(row) else row
-
-
-def _as_dicts(rows: Iterator[Any], names: list[str]) -> Iterator[Any]:
-    """Yield rows; tuples with as many values as the first row become dicts."""
-    size = 0
-    for row in rows:
-        size = size or (len(row) if isinstance(row, (list, tuple)) else -1)
-        named = isinstance(row, (list, tuple)) and len(row) == size <= len(names)
-        yield dict(zip(names, row, strict=False)) if named else row
 
 
 def _of_table(opened: OpenedRows, how: LogReading, columns: Mapping[str, str] | None = None) -> LogRows:
@@ -194,7 +185,7 @@ def _of_text(text: TextFile, gathered: Gathered) -> LogRows:
     how, line = gathered.how, text.head.lstrip(b"\r\n").partition(b"\n")[0]
     kind = how.format or text.kind
     if how.format in (None, "movielens") and kind != "csv" and RATINGS.fullmatch(line):
-        blocks = (Records(each.data.replace(b"::", b"\t"), each.line) for each in text.records(size=BLOCK))
+        blocks = (RowBlock(each.data.replace(b"::", b"\t"), each.line) for each in text.blocks(BLOCK))
         return _of_table(open_delimited(blocks, text.where, "tsv", names=NAMES), how)
     if kind == "text":
         headed = (  # formats in which the line is a header
@@ -206,7 +197,7 @@ def _of_text(text: TextFile, gathered: Gathered) -> LogRows:
         )
         kind = next(headed, "sessions")
     if kind in SESSIONS:
-        lines = (words_of(block.data) for block in text.records(size=BLOCK))
+        lines = (words_of(block.data) for block in text.blocks(BLOCK))
         return _of_sessions(lines, kind == "user-sessions", gathered, text.where, "line")
     return _of_table(text.rows("csv" if kind == "movielens" else kind, size=BLOCK), how)
 
@@ -227,11 +218,11 @@ def _of_edges(file: Path | None, text: TextFile, gathered: Gathered) -> LogRows:
     return _of_table(opened, gathered.how, form.columns)
 
 
-def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[Records]:
+def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBlock]:
     """Yield lines without what is no edge, and report what that is."""
-    for number, block in enumerate(text.records(size=BLOCK)):
+    for number, block in enumerate(text.blocks(BLOCK)):
         data, comments = form.clean(block.data, number == 0)
         gathered.report.comments += comments
         if form.kind == "user-sessions":
             gathered.report.lone |= form.lone_nodes(data)
-        yield Records(data, block.line, None, b'"' not in data)
+        yield RowBlock(data, block.line)

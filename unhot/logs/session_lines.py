@@ -1,5 +1,6 @@
-"""LineWords of words as rows of a log: sessions, and edges cut at white space."""
+"""Lines of words as rows of a log: sessions, and edges cut at white space."""
 
+from collections.abc import Callable
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -7,10 +8,12 @@ import numpy as np
 
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import VALUE, RowBatch
-from unhot.rows.records import FEED, RETURN, Records
-from unhot.rows.values import value_column
+from unhot.rows.objects import value_column
+from unhot.rows.records import FEED, Record, RowBlock
 from unhot.rows.word_numbers import SPACE
 from unhot.types import Starts
+
+RETURN = 13
 
 
 class LineWords(NamedTuple):
@@ -36,7 +39,7 @@ def words_of(data: bytes, separator: str = "") -> LineWords:
 def words_of_lists(rows: list[Any], least: int) -> LineWords:
     """Return the same for lists of values; what is no list has as many words as a line needs, all missing."""
     lists = [row if isinstance(row, (list, tuple)) else [None] * least for row in rows]
-    words, _ = value_column("item", [*chain.from_iterable(lists)], VALUE)
+    words = value_column("item", [*chain.from_iterable(lists)], VALUE, {})
     return LineWords(words, np.repeat(np.arange(len(lists)), [*map(len, lists)]), len(lists))
 
 
@@ -54,10 +57,10 @@ def session_rows(lines: LineWords, users: bool, first: int, session: int, where:
         owners = np.flatnonzero(begins)[np.cumsum(begins) - 1]
         columns["user"] = words.take(arrow.array(owners[rows]))
     cells = arrow.RecordBatch.from_pydict(columns)
-    return RowBatch(where, cells, lambda place: int(places[rows[place]]) + first, unit)
+    return RowBatch(where, cells, unit, records=_at(places[rows] + first))
 
 
-def edge_rows(block: Records, names: tuple[str, ...], where: str) -> RowBatch:
+def edge_rows(block: RowBlock, names: tuple[str, ...], where: str) -> RowBatch:
     """Return a row for each line that holds words; it must have as many as there are names."""
     arrow = pyarrow()
     words, places, _ = words_of(block.data)
@@ -71,4 +74,9 @@ def edge_rows(block: Records, names: tuple[str, ...], where: str) -> RowBatch:
         for place in np.flatnonzero(sizes != len(names)).tolist()
     }
     cells = arrow.RecordBatch.from_pydict(columns)
-    return RowBatch(where, cells, lambda place: int(places[first[place]]) + block.line, "line", faults)
+    return RowBatch(where, cells, "line", faults=faults, records=_at(places[first] + block.line))
+
+
+def _at(lines: Starts) -> Callable[[], list[Record]]:
+    """Return what gives rows on these lines."""
+    return lambda: [Record(line, b"") for line in lines.tolist()]

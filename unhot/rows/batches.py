@@ -4,11 +4,12 @@ A bad row is skipped and counted, and the first few are shown; or it is an error
 most rows are bad for other reasons than missing values, the file is not what it was taken for: an error.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from unhot.errors import DataError
+from unhot.rows.records import Record
 
 EXAMPLES = 5
 # what a column is read as: a string, one value, or several
@@ -21,10 +22,12 @@ class RowBatch(NamedTuple):
 
     where: str  # the file or the object, for errors
     cells: Any  # a record batch of the columns that were asked for; in bad rows all cells are null
-    number: Callable[[int], int]  # place in the batch -> number of the row, for people
-    unit: str  # what is numbered: line or row
+    unit: str = "row"  # what is numbered: line or row
+    first: int = 1  # the number of the first row
     faults: Mapping[int, str] = {}  # place of a bad row -> what is wrong
-    raw: Any = None  # the rows in the form that files of this kind have, to be copied
+    # of text: each row as it is written, and the number of its line
+    records: Callable[[], Sequence[Record]] | None = None
+    table: Any = None  # of a file of Arrow's: the rows with all their columns
     # the rows with all their columns; that of a bad row is empty
     dicts: Callable[[], list[dict[str, Any]]] = list
 
@@ -36,7 +39,7 @@ class OpenedRows(NamedTuple):
     kind: str  # text, csv, tsv, jsonl, parquet, arrow; empty: values of Python
     names: list[str]  # of its columns
     holds: dict[str, bool | None]  # column -> False: strings, True: lists of tokens, None: neither
-    # columns, and what each is read as -> the rows; to be called once. every=True: `raw` and `dicts` are used
+    # columns, and what each is read as -> the rows; to be called once. every=True: also all other columns
     batches: Callable[..., Iterator[RowBatch]]
     progress: Callable[[], tuple[int, int | None]] = lambda: (0, None)  # bytes read, and in all
     close: Callable[[], None] = lambda: None
@@ -56,30 +59,14 @@ class RowReport:
     def take(self, batch: RowBatch, faults: Mapping[int, str] | None = None, bad: int = 0) -> None:
         """Count the rows of a batch; `faults`: examples of its `bad` rows, if the caller found more."""
         found = batch.faults if faults is None else faults
-        self._count(len(batch.cells), max(bad, len(found)), found, batch.where, batch.unit, batch.number)
-
-    def take_lines(
-        self, good: int, faults: Mapping[int, str], where: str, line: int, unit: str = "line"
-    ) -> None:
-        """Count good lines, and bad ones by their places behind the line with a number."""
-        self._count(good + len(faults), len(faults), faults, where, unit, line.__add__)
-
-    def _count(
-        self,
-        rows: int,
-        bad: int,
-        faults: Mapping[int, str],
-        where: str,
-        unit: str,
-        number: Callable[[int], int],
-    ) -> None:
-        self.rows += rows
-        self.bad += bad
-        for place in sorted(faults)[: EXAMPLES - len(self.examples)]:
-            text = f"{unit} {number(place)}: {faults[place]}"
+        self.rows += len(batch.cells)
+        self.bad += max(bad, len(found))
+        for place in sorted(found)[: EXAMPLES - len(self.examples)]:
+            number = batch.records()[place].line if batch.records else batch.first + place
+            text = f"{batch.unit} {number}: {found[place]}"
             if self.strict:
-                raise DataError(f"{where}: {text}; fix it, or leave strict out to skip bad rows")
-            self.examples.append(f"{where}: {text}" if self.several else text)
+                raise DataError(f"{batch.where}: {text}; fix it, or leave strict out to skip bad rows")
+            self.examples.append(f"{batch.where}: {text}" if self.several else text)
 
     def lines(self) -> list[str]:
         """Return lines about rows that were left out, for people; an empty list if there are none."""

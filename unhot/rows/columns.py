@@ -1,6 +1,5 @@
 """Which column of a table is the text, and which the labels."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,11 +17,9 @@ class ChosenColumn(NamedTuple):
     tokens: bool  # cells are lists of tokens
 
 
-def choose_column(columns: dict[str, bool | None], asked: str | None, where: str) -> ChosenColumn:
-    """Choose the column asked for, else the one named `text`, else the only one that can be text.
-
-    columns     name -> False: strings, True: lists of tokens, None: neither
-    """
+def text_column(opened: OpenedRows, asked: str | None, apart: str | None = None) -> ChosenColumn:
+    """Choose the column asked for, else `text`, else the only one, except `apart`, that can be text."""
+    where, columns = opened.where, {name: held for name, held in opened.holds.items() if name != apart}
     able = [name for name, tokens in columns.items() if tokens is not None]
     kinds = {False: "text", True: "tokens", None: "no text"}
     listed = ", ".join(f"{name} ({kinds[kind]})" for name, kind in columns.items()) or "none"
@@ -36,30 +33,22 @@ def choose_column(columns: dict[str, bool | None], asked: str | None, where: str
             f"(column=, or --column): the columns are {listed}"
         )
     name = asked or (TEXT_NAME if TEXT_NAME in able else able[0])
+    if opened.names.count(name) > 1:
+        raise DataError(f"{where}: several columns are called {name!r}: rename all but one of them")
     return ChosenColumn(name, bool(columns[name]))
-
-
-def text_column(opened: OpenedRows, asked: str | None, apart: str | None = None) -> ChosenColumn:
-    """Choose the column of the text, which is not the column `apart`; its name must occur once."""
-    able = {name: tokens for name, tokens in opened.holds.items() if name != apart}
-    column = choose_column(able, asked, opened.where)
-    unique([name for name in opened.names if name == column.name], opened.where)
-    return column
 
 
 def string_column(opened: OpenedRows, asked: str | None, apart: str | None = None) -> str:
     """Choose the same; raise a `DataError` if it holds lists of tokens."""
-    column = text_column(opened, asked, apart)
-    if column.tokens:
-        raise DataError(
-            f"{opened.where}: column {column.name!r} holds lists of tokens: give a column of strings"
-        )
-    return column.name
+    name, tokens = text_column(opened, asked, apart)
+    if tokens:
+        raise DataError(f"{opened.where}: column {name!r} holds lists of tokens: give a column of strings")
+    return name
 
 
 def label_column(opened: OpenedRows, asked: str | None) -> str:
     """Choose the column of the labels: the one asked for, else `label`, else `labels`."""
-    wanted = LABEL_NAMES if asked is None else (asked,)
+    wanted: Sequence[str] = LABEL_NAMES if asked is None else (asked,)
     found = next((name for name in wanted if name in opened.holds), None)
     if found is None:
         raise DataError(
@@ -67,10 +56,3 @@ def label_column(opened: OpenedRows, asked: str | None) -> str:
             f"(label_column=, or --label-column); the columns are {', '.join(opened.names) or 'none'}"
         )
     return found
-
-
-def unique(names: Sequence[str], where: str) -> None:
-    """Raise a `DataError` if a name of a column occurs twice."""
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise DataError(f"{where}: several columns are called {twice[0]!r}: rename all but one of them")

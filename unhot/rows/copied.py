@@ -24,7 +24,7 @@ from unhot.rows.paths import PathLike, find_files
 from unhot.rows.streams import packed_file
 from unhot.rows.values import strings
 from unhot.rows.writers import WRITERS, NewRows
-from unhot.vocab.vocabulary import decode_word
+from unhot.vocab.vocabulary import decode_word, encode_word
 
 NewColumns = Callable[[list[str]], Sequence[Sequence[Any]]]
 NewLines = Callable[[Iterable[bytes]], Iterable[bytes]]
@@ -86,7 +86,7 @@ def copy_rows(
     with contextlib.closing(open_file(path, kind, force)) as opened:
         if isinstance(opened, TextFile) and lines_of and column is None and not rename and to is None:
             with opened_result(out) as file:
-                for data in lines_of(block.data for block in opened.records()):
+                for data in lines_of(block.data for block in opened.blocks()):
                     file.write(data)
                     on_progress(*opened.progress())
             return Copied(report)
@@ -102,7 +102,7 @@ def copy_rows(
             nonlocal nulls
             for batch in table.batches({text: TEXT} if text else {}, every=True):
                 report.take(batch)
-                _check_names(batch.where, _later_names(batch, table), new)
+                _check_names(batch.where, _later_names(batch, table, new), new)
                 texts = strings(batch.cells.column(text), batch.where) if text else [None] * len(batch.cells)
                 nulls += texts.count(None) - len(batch.faults)
                 yield batch, _columns(columns_of, texts, new)
@@ -131,16 +131,18 @@ def text_rows(file: TextFile) -> OpenedRows:
     """Return the lines of a text as rows of one column; CR LF ends a line as LF does."""
 
     def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
-        for block in file.records():
+        for block in file.blocks():
             lines = TextLines(decode_word(block.data.replace(b"\r\n", b"\n")).split("\n")[:-1])
-            yield RowBatch(file.where, lines, block.line.__add__, "line", {}, None, lines.dicts)
+            yield RowBatch(file.where, lines, "line", block.line, dicts=lines.dicts)
 
     return OpenedRows(file.where, "text", ["text"], {"text": False}, batches, file.progress)
 
 
-def _later_names(batch: RowBatch, table: OpenedRows) -> list[str]:
+def _later_names(batch: RowBatch, table: OpenedRows, new: list[str]) -> list[str]:
     """Return the columns of the rows of JSON lines, which may have more than the first ones."""
-    return [*chain.from_iterable(batch.dicts())] if table.kind == "jsonl" else []
+    written = batch.records() if batch.records and table.kind == "jsonl" else ()
+    suspicious = any(encode_word(name) in record.raw for record in written for name in new)
+    return [*chain.from_iterable(batch.dicts())] if suspicious else []
 
 
 def _columns(columns_of: NewColumns, texts: list[str | None], new: list[str]) -> list[list[Any]]:

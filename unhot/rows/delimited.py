@@ -5,23 +5,65 @@ block again, row by row, and names the bad ones.
 """
 
 import csv
+import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from unhot.errors import DataError
 from unhot.rows.arrow import pyarrow, record_batch
 from unhot.rows.batches import OpenedRows, RowBatch
-from unhot.rows.json_lines import dict_batch
-from unhot.rows.records import LONGEST, Records, not_closed
-from unhot.vocab.vocabulary import decode_word
+from unhot.rows.objects import dict_batch
+from unhot.rows.records import BLANKS, LONGEST, Record, RowBlock
+from unhot.vocab.vocabulary import decode_word, encode_word
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 BEHIND = "has text behind a closing quote: double each quote inside a field in quotes"
 
 
+class Fields(NamedTuple):
+    """How the fields of a text are written."""
+
+    where: str
+    separator: str
+    quotes: bool
+
+    def records(self, block: RowBlock) -> Iterator[tuple[Record, list[str], str]]:
+        """Yield each record that is not blank, its fields, and what is wrong with it."""
+        csv.field_size_limit(LONGEST)
+        quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
+        lines = [*io.StringIO(decode_word(block.data), newline="\n")]
+        reader = csv.reader(lines, delimiter=self.separator, strict=True, quoting=quoting)
+        fields: list[str] | None = []
+        while fields is not None:
+            begin, fault = reader.line_num, ""
+            try:
+                fields = next(reader, None)
+            except csv.Error as error:
+                behind = "expected after" in str(error)
+                fields, fault = [], BEHIND if behind else f"is not valid ({error})"
+            if fault and reader.line_num > begin + 1:
+                raise DataError(
+                    f"{self.where}: line {block.line + begin}: a quote opens a field and is not closed: "
+                    "close it, or double each quote inside a field in quotes; or read quotes as any other "
+                    "character (quotes=False, --no-quotes)"
+                )
+            raw = encode_word("".join(lines[begin : reader.line_num]))
+            if fields is not None and raw.strip(BLANKS):
+                yield Record(block.line + begin, raw), fields, fault
+
+    def fit(self, data: bytes) -> bool:
+        """Return whether all quotes are around fields, and all carriage returns before line feeds."""
+        if not self.quotes or b'"' not in data:
+            return b"\r" not in data or data.count(b"\r") == data.count(b"\r\n")
+        mark = re.escape(self.separator.encode())
+        form = rb'(?:(?:[^"\r\n%s]*+|"(?:[^"]++|"")*+")(?:%s|\r?\n))*+' % (mark, mark)
+        return re.fullmatch(form, data) is not None
+
+
 def open_delimited(
-    blocks: Iterator[Records],
+    blocks: Iterator[RowBlock],
     where: str,
     kind: str,
     *,
@@ -30,62 +72,49 @@ def open_delimited(
     quotes: bool = True,
 ) -> OpenedRows:
     """Open rows whose first record has the names of the columns, unless `names` are given."""
-    separator = separator or SEPARATORS[kind]
-    first = next(blocks, Records(b"", 1))
-    if not names and first.data:
-        names, first = _header(first, separator, quotes, where)
+    how, first = Fields(where, separator or SEPARATORS[kind], quotes), next(blocks, RowBlock(b"", 1))
+    if not names and first.data.strip(BLANKS):
+        (line, raw), names, fault = next(how.records(first))
+        if fault:
+            raise DataError(
+                f"{where}: its first line is no header ({fault}): give a file whose first line holds the "
+                "names of its columns"
+            )
+        first = RowBlock(first.data[first.data.index(raw) + len(raw) :], line + raw.count(b"\n"))
 
     def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
         for block in chain([first], blocks):
             if block.data:
-                yield _batch(block, where, separator, list(names), wanted, quotes)
+                yield _batch(block, how, list(names), wanted)
 
     return OpenedRows(where, kind, [*names], dict.fromkeys(names, False), batches)
 
 
-def _header(first: Records, separator: str, quotes: bool, where: str) -> tuple[list[str], Records]:
-    """Return the names of the columns, and the records behind them."""
-    count, record = 0, b""
-    for record in first.each():
-        count += len(record)
-        if record.strip(b"\r\n"):
-            break
-    try:
-        names = _fields(record, separator, quotes)
-    except csv.Error as error:
-        raise DataError(
-            f"{where}: its first line is no header ({error}): give a file whose first line holds the names "
-            "of its columns"
-        ) from None
-    return names, first.behind(count)
+def _batch(block: RowBlock, how: Fields, names: list[str], wanted: Mapping[str, str]) -> RowBatch:
+    """Return the rows of a block."""
 
+    def records() -> list[Record]:
+        return [record for record, _, _ in how.records(block)]
 
-def _fields(record: bytes, separator: str, quotes: bool) -> list[str]:
-    """Return the fields of a record; raise a `csv.Error` if text follows a closing quote."""
-    csv.field_size_limit(LONGEST)
-    quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    text = decode_word(record.removesuffix(b"\n").removesuffix(b"\r"))
-    return next(csv.reader([text], delimiter=separator, strict=True, quoting=quoting), [])
+    def rows() -> tuple[list[dict[str, Any]], dict[int, str]]:
+        found, faults = list[dict[str, Any]](), dict[int, str]()
+        for place, (_, fields, fault) in enumerate(how.records(block)):
+            if fault or len(fields) != len(names):
+                faults[place] = fault or f"has {len(fields)} fields, not {len(names)}"
+            found.append({} if place in faults else dict(zip(names, fields, strict=True)))
+        return found, faults
 
-
-def _batch(
-    block: Records, where: str, separator: str, names: list[str], wanted: Mapping[str, str], quotes: bool
-) -> RowBatch:
-    """Return the rows of a block; blank lines are none."""
-    empty = RowBatch(
-        *(where, None, block.number, "line", {}, block.filled),
-        lambda: _read_one_by_one(block, where, separator, names, quotes)[0],
-    )
+    empty = RowBatch(how.where, None, "line", records=records, dicts=lambda: rows()[0])
     places = {name: names.index(name) for name in wanted}
-    cells = _read_by_arrow(block.data, separator, len(names), places, quotes) if block.regular else None
+    cells = _read_by_arrow(block.data, how, len(names), places) if how.fit(block.data) else None
     if cells is not None:
         return empty._replace(cells=cells)
-    rows, faults = _read_one_by_one(block, where, separator, names, quotes)
-    filled = [{name: row.get(name) or None for name in wanted} for row in rows]  # an empty cell is missing
+    found, faults = rows()
+    filled = [{name: row.get(name) or None for name in wanted} for row in found]  # an empty cell is missing
     return dict_batch(empty, wanted, filled, faults)
 
 
-def _read_by_arrow(data: bytes, separator: str, width: int, places: dict[str, int], quotes: bool) -> Any:
+def _read_by_arrow(data: bytes, how: Fields, width: int, places: dict[str, int]) -> Any:
     """Return the columns at some places as bytes; None if a row has more or fewer fields than `width`."""
     arrow, reader = pyarrow(), pyarrow("pyarrow.csv")
     numbers = [str(place) for place in range(width)]
@@ -95,8 +124,8 @@ def _read_by_arrow(data: bytes, separator: str, width: int, places: dict[str, in
             arrow.BufferReader(data),
             reader.ReadOptions(use_threads=False, block_size=len(data), column_names=numbers),
             reader.ParseOptions(
-                delimiter=separator,
-                quote_char='"' if quotes else False,
+                delimiter=how.separator,
+                quote_char='"' if how.quotes else False,
                 newlines_in_values=b'"' in data,
             ),
             reader.ConvertOptions(
@@ -111,21 +140,3 @@ def _read_by_arrow(data: bytes, separator: str, width: int, places: dict[str, in
         return None
     columns = [table.column(str(place)).combine_chunks() for place in places.values()]
     return record_batch(columns, places, len(table))
-
-
-def _read_one_by_one(
-    block: Records, where: str, separator: str, names: list[str], quotes: bool
-) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """Return the rows of a block, empty ones for bad ones, and what is wrong with these."""
-    rows, faults = list[dict[str, Any]](), dict[int, str]()
-    for place, record in enumerate(block.filled()):
-        try:
-            row = _fields(record, separator, quotes)
-            if len(row) != len(names):
-                faults[place] = f"has {len(row)} fields, not {len(names)}"
-        except csv.Error as error:
-            row, faults[place] = [], BEHIND if "expected after" in str(error) else f"is not valid ({error})"
-        if place in faults and b"\n" in record[:-1]:
-            raise not_closed(where, block.number(place))
-        rows.append({} if place in faults else dict(zip(names, row, strict=True)))
-    return rows, faults

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 from unhot.errors import DataError, one_of
-from unhot.rows.streams import TextStream
 from unhot.vocab.vocabulary import decode_word
 
 KINDS = ("text", "csv", "tsv", "jsonl", "parquet", "arrow")
@@ -93,17 +92,3 @@ def recognized(where: str, kind: str, **columns: str) -> str:
     """Return what a file was recognized as, and which columns were taken, for people."""
     taken = "".join(f", {role} = {name}" for role, name in columns.items())
     return f"{where}: read as {SAID.get(kind, kind)}{taken}"
-
-
-def kind_of(path: Path | None, asked: str | None = None, force: bool = False) -> str:
-    """Return the kind of a file; of standard input or a pipe what can be said without reading it."""
-    if asked is not None:
-        one_of("kind", asked, KINDS)
-    marked = asked or marked_kind(path)
-    if marked or path is None or not path.is_file():
-        return marked or (path and ending_kind(path)) or "text"
-    stream = TextStream(path)
-    try:
-        return text_kind(path, stream.peek(HEAD))
-    finally:
-        stream.close()

@@ -4,6 +4,8 @@ A token that begins with the prefix is a label, wherever it stands. The label is
 """
 
 from unhot.errors import ConfigError
+from unhot.rows.batches import RowBatch
+from unhot.rows.records import Record
 from unhot.vocab.vocabulary import decode_word
 
 PREFIX = "__label__"
@@ -23,11 +25,11 @@ def check_prefix(prefix: str) -> None:
         )
 
 
-def label_rows(data: bytes, prefix: str) -> tuple[list[LabelledText], dict[int, str]]:
-    """Return the text and the labels of each line that is not blank, and what is wrong, by place."""
-    skip, rows = len(prefix), list[LabelledText]()
+def label_batch(data: bytes, prefix: str, where: str, first: int, unit: str = "line") -> RowBatch:
+    """Return the text and the labels of each line that is not blank, as a batch whose cells are a list."""
+    skip, rows = len(prefix), dict[int, LabelledText]()
     faults: dict[int, str] = {}
-    for place, line in enumerate(decode_word(data.translate(SPACES)).split("\n")):
+    for number, line in enumerate(decode_word(data.translate(SPACES)).split("\n"), first):
         labels: list[str] = []
         text = line
         while prefix in text:
@@ -41,7 +43,9 @@ def label_rows(data: bytes, prefix: str) -> tuple[list[LabelledText], dict[int, 
                 break
         text = text.strip(" ")
         if "" in labels:
-            faults[place] = f"a label is empty, there is only its prefix {prefix}"
-        elif text or labels:
-            rows.append((text, labels))
-    return rows, faults
+            faults[len(rows)] = f"a label is empty, there is only its prefix {prefix}"
+        if text or labels:
+            rows[number] = (text, labels)
+    return RowBatch(
+        *(where, [*rows.values()], unit, first, faults), lambda: [Record(number, b"") for number in rows]
+    )

@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unhot.errors import ConfigError, DataError
-from unhot.rows.arrow_rows import open_table
-from unhot.rows.batches import LIST, TEXT, OpenedRows, RowReport
+from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch, RowReport
 from unhot.rows.columns import label_column, string_column
-from unhot.rows.json_lines import open_dicts
 from unhot.rows.kinds import recognized
-from unhot.rows.label_lines import PREFIX, LabelledText, check_prefix, label_rows
+from unhot.rows.label_lines import PREFIX, LabelledText, check_prefix, label_batch
+from unhot.rows.objects import open_objects
 from unhot.rows.opening import TextFile, open_file
 from unhot.rows.paths import find_files, paths_of
-from unhot.rows.values import named_lists, scalar, spelled, strings, value_lists
+from unhot.rows.tables import open_table
+from unhot.rows.values import named_lists, strings, value_lists
 from unhot.vocab.vocabulary import encode_word
 
 GAP = object()  # takes the place of what the shorter one of two iterables has not
+PAIR = ("text", "label")  # the columns of rows that are pairs
 
 
 @dataclass
@@ -120,18 +121,16 @@ def labelled_rows(
     strict        raise a `DataError` at the first bad row instead of counting it
     """
     check_prefix(prefix)
-    wanted = Wanted(column, label_column, prefix, kind, force)
-    again, where = not isinstance(source, Iterator) and not isinstance(labels, Iterator), _called(source)
-    if labels is not None:
-        _check_iterable(source, "the texts")
-        _check_iterable(labels, "the labels")
+    wanted, where = Wanted(column, label_column, prefix, kind, force), f"a {type(source).__name__}"
+    again, paths = not isinstance(source, Iterator) and not isinstance(labels, Iterator), paths_of(source)
+    if labels is not None or paths is None:
+        _check_iterable(source, "the source" if labels is None else "the texts")
+        _check_iterable(() if labels is None else labels, "the labels")
         if hasattr(source, "__len__") and hasattr(labels, "__len__") and len(source) != len(labels):
             raise unequal(len(source), len(labels))
-        return LabelledRows(lambda report: _paired_rows(source, labels, wanted, report), where, again)
-    paths = paths_of(source)
-    if paths is None:
-        _check_iterable(source, "the source")
-        return LabelledRows(lambda report: _object_rows(source, wanted, report), where, again, strict)
+        return LabelledRows(
+            lambda report: _object_rows(source, labels, wanted, report, where), where, again, strict
+        )
     files = [file for path in paths for file in find_files(path)]
     again = all(file is not None and file.is_file() for file in files)  # not pipes
 
@@ -140,10 +139,6 @@ def labelled_rows(
         return chain.from_iterable(_file_rows(file, wanted, report) for file in files)
 
     return LabelledRows(read, ", ".join(map(str, paths[:3])), again, strict)
-
-
-def _called(source: object) -> str:
-    return f"a {type(source).__name__}"
 
 
 def _check_iterable(value: object, what: str) -> None:
@@ -162,78 +157,90 @@ def _file_rows(path: Path | None, wanted: Wanted, report: LabelReport) -> Iterat
             yield from _table_rows(opened, wanted, report)
             return
         wanted.refuse_columns(f"lines of text ({opened.where})")
-        for block in opened.records():
-            rows, faults = label_rows(block.data, wanted.prefix)
-            report.take_lines(len(rows), faults, opened.where, block.line)
-            yield from rows
+        for block in opened.blocks():
+            yield from _good(label_batch(block.data, wanted.prefix, opened.where, block.line), report)
+
+
+def _good(
+    batch: RowBatch, report: LabelReport, rows: Iterable[LabelledText] | None = None
+) -> Iterator[LabelledText]:
+    """Count the rows of a batch, and yield those that are not bad; `rows`: as texts with labels."""
+    report.take(batch)
+    numbered = enumerate(batch.cells if rows is None else rows)
+    return (row for place, row in numbered if place not in batch.faults)
 
 
 def _table_rows(
     opened: OpenedRows, wanted: Wanted, report: LabelReport, features: Any = None
 ) -> Iterator[LabelledText]:
     """Yield the rows of a table; `features`: those of a Hugging Face dataset, which may name its labels."""
-    columns = {}
-    if opened.names:
-        label = label_column(opened, wanted.label_column)
-        text = string_column(opened, wanted.column, label)
-        columns, names = {text: TEXT, label: LIST}, _names(features, label)
-        if opened.kind:
-            report.recognized.append(recognized(opened.where, opened.kind, text=text, label=label))
-    for batch in opened.batches(columns):
-        report.take(batch)
-        if columns:
-            texts, cells = strings(batch.cells.column(text), batch.where), batch.cells.column(label)
-            labels = (
-                value_lists(cells, batch.where) if names is None else named_lists(cells, names, batch.where)
-            )
-            for place, (line, found) in enumerate(zip(texts, labels, strict=True)):
-                if place not in batch.faults:
-                    yield line or "", [*filter(None, found)]
-
-
-def _names(features: Any, label: str) -> list[str] | None:
-    """Return the names of a dataset's labels, if it has some; its labels may be lists."""
-    feature = features.get(label) if isinstance(features, Mapping) else None
-    names: list[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
-    return names
-
-
-def _object_rows(source: Any, wanted: Wanted, report: LabelReport) -> Iterator[LabelledText]:
-    """Yield the rows of a table, of dicts, of pairs (text, label), or of label lines."""
-    opened, where = open_table(source), _called(source)
-    if opened is None:
-        items = iter(source)
-        first = next(items, "")
-        items = chain([first], items)
-        opened = open_dicts(items, where) if isinstance(first, Mapping) else None
-    if opened is not None:
-        yield from _table_rows(opened, wanted, report, getattr(source, "features", None))
+    if not opened.names:  # an empty table, or rows that are all bad
+        for batch in opened.batches({}):
+            report.take(batch)
         return
-    wanted.refuse_columns(where)
-    for number, item in enumerate(items, 1):
-        if isinstance(item, str):
-            rows, faults = label_rows(encode_word(item.replace("\n", " ")), wanted.prefix)
-            report.take_lines(len(rows), faults, where, number, "row")
-            yield from rows
-        elif isinstance(item, (tuple, list)) and len(item) == 2:
-            report.rows += 1
-            yield _text_of(item[0], where, number), _labels_of(item[1], where, number)
-        else:
+    label = label_column(opened, wanted.label_column)
+    text = string_column(opened, wanted.column, label)
+    if opened.kind:
+        report.recognized.append(recognized(opened.where, opened.kind, text=text, label=label))
+    feature = features.get(label) if isinstance(features, Mapping) else None
+    names = getattr(getattr(feature, "feature", feature), "names", None)  # labels may be lists
+    for batch in opened.batches({text: TEXT, label: LIST}):
+        texts, labels = strings(batch.cells.column(text), batch.where), batch.cells.column(label)
+        found = value_lists(labels, batch.where) if names is None else named_lists(labels, names, batch.where)
+        rows = ((line or "", [*filter(None, each)]) for line, each in zip(texts, found, strict=True))
+        yield from _good(batch, report, rows)
+
+
+def _object_rows(
+    source: Any, labels: Any, wanted: Wanted, report: LabelReport, where: str
+) -> Iterator[LabelledText]:
+    """Yield the rows of a table, of dicts, of pairs, of label lines, or of texts with their labels."""
+    opened, features = open_table(source), getattr(source, "features", None) if labels is None else None
+    if labels is not None:
+        if opened is None:
+            wanted.refuse_columns(where)
+        texts = iter(source) if opened is None else _texts(opened, wanted.column)
+        opened = open_objects(_paired(texts, iter(labels)), where, PAIR)
+        wanted = wanted._replace(column=None, label_column=None)
+    elif opened is None:
+        rest = iter(source)
+        first = next(rest, "")
+        if not isinstance(first, Mapping):
+            wanted.refuse_columns(where)
+        if isinstance(first, str):
+            yield from _label_lines(chain([first], rest), wanted, report, where)
+            return
+        opened = open_objects(chain([first], rest), where, PAIR)
+    yield from _table_rows(opened, wanted, report, features)
+
+
+def _label_lines(
+    items: Iterable[Any], wanted: Wanted, report: LabelReport, where: str
+) -> Iterator[LabelledText]:
+    """Yield the rows of label lines from Python."""
+    for number, line in enumerate(items, 1):
+        if not isinstance(line, str):
             raise DataError(
-                f"{where}: row {number} is {item!r:.80}: give pairs (text, label), dicts, or texts and labels"
+                f"{where}: row {number} is {line!r:.80}: give pairs (text, label), dicts, or texts and labels"
             )
+        data = encode_word(line.replace("\n", " "))
+        yield from _good(label_batch(data, wanted.prefix, where, number, "row"), report)
 
 
-def _paired_rows(source: Any, labels: Any, wanted: Wanted, report: LabelReport) -> Iterator[LabelledText]:
-    """Yield texts and their labels; raise a `DataError` if there are more of one than of the other."""
-    where = _called(source)
-    texts, cells = _texts(source, wanted, where), iter(labels)
-    for number, (text, cell) in enumerate(zip_longest(texts, cells, fillvalue=GAP), 1):
-        if text is GAP or cell is GAP:
-            lengths = [number - 1, number + sum(1 for _ in chain(texts, cells))]
+def _texts(opened: OpenedRows, asked: str | None) -> Iterator[Any]:
+    """Yield the texts of a table."""
+    column = string_column(opened, asked)
+    for batch in opened.batches({column: TEXT}):
+        yield from strings(batch.cells.column(column), batch.where)
+
+
+def _paired(texts: Iterator[Any], labels: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield texts with their labels; raise a `DataError` if there are more of one than of the other."""
+    for number, (text, label) in enumerate(zip_longest(texts, labels, fillvalue=GAP)):
+        if text is GAP or label is GAP:
+            lengths = [number, number + 1 + sum(1 for _ in chain(texts, labels))]
             raise unequal(*(lengths if text is GAP else reversed(lengths)))
-        report.rows += 1
-        yield _text_of(text, where, number), _labels_of(cell, where, number)
+        yield text, label
 
 
 def unequal(texts: int, labels: int) -> DataError:
@@ -241,37 +248,3 @@ def unequal(texts: int, labels: int) -> DataError:
     return DataError(
         f"there are {texts} texts, but {labels} labels: give a label, or a list of them, for each text"
     )
-
-
-def _texts(source: Any, wanted: Wanted, where: str) -> Iterator[Any]:
-    opened = open_table(source)
-    if opened is None:
-        wanted.refuse_columns(where)
-        return iter(source)
-    column = string_column(opened, wanted.column)
-    batches = opened.batches({column: TEXT})
-    return chain.from_iterable(strings(batch.cells.column(column), where) for batch in batches)
-
-
-def _text_of(value: Any, where: str, number: int) -> str:
-    """Return a text from Python; an empty one if it is missing."""
-    text = scalar(value)
-    if text is not None and not isinstance(text, str):
-        raise DataError(
-            f"{where}: row {number}: the text is {text!r:.80} of type {type(text).__name__}: texts must be "
-            "strings, or null"
-        )
-    return text or ""
-
-
-def _labels_of(cell: Any, where: str, number: int) -> list[str]:
-    """Return the labels of a value: a string, a number, a list of these; null and "" are none."""
-    value = scalar(cell)
-    if isinstance(value, (bytes, Mapping)):
-        raise DataError(
-            f"{where}: row {number}: the label is {value!r:.80} of type {type(value).__name__}: labels must "
-            "be strings, numbers, lists of these, or null"
-        )
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [label for each in value for label in _labels_of(each, where, number)]
-    return [*filter(None, [spelled(value)])]

@@ -1,19 +1,17 @@
 """Open a file of rows, whatever its kind is."""
 
-import functools
 from collections.abc import Iterator
 from pathlib import Path
 
 from unhot.errors import DataError, UnhotError
-from unhot.rows.arrow_rows import open_arrow_file
 from unhot.rows.batches import OpenedRows
-from unhot.rows.delimited import SEPARATORS, open_delimited
+from unhot.rows.delimited import open_delimited
 from unhot.rows.json_lines import list_blocks, open_json_lines
-from unhot.rows.kinds import HEAD, marked_kind, text_kind
+from unhot.rows.kinds import HEAD, MARKED, marked_kind, text_kind
 from unhot.rows.not_text import checked
-from unhot.rows.parquet import open_parquet
-from unhot.rows.records import Records, lines_of, quoted_records, record_blocks
+from unhot.rows.records import RowBlock, blocks_of
 from unhot.rows.streams import TextStream
+from unhot.rows.tables import open_marked
 
 BLOCK = 1 << 20  # bytes of a block: as strings of Python they are several times as many
 
@@ -43,10 +41,9 @@ class TextFile:
         finally:
             self.close()
 
-    def records(self, separator: str = "", size: int = BLOCK) -> Iterator[Records]:
-        """Yield blocks of records; fields with a separator between them may be in quotes."""
-        ends = functools.partial(quoted_records, separator=separator) if separator else lines_of
-        return record_blocks(self.pieces(), size, self.where, ends)
+    def blocks(self, size: int = BLOCK, quotes: bool = False) -> Iterator[RowBlock]:
+        """Yield blocks of records; with quotes, a field may hold line feeds."""
+        return blocks_of(self.pieces(), size, self.where, quotes)
 
     def progress(self) -> tuple[int, int | None]:
         """Return the bytes that were read, on disk if the file is a regular one, and their total."""
@@ -63,10 +60,9 @@ class TextFile:
             text = b"".join(self.pieces())
             opened = open_json_lines(list_blocks(text, self.where), self.where, "row")
         elif kind == "jsonl":
-            opened = open_json_lines(self.records(), self.where)
+            opened = open_json_lines(self.blocks(), self.where)
         else:
-            blocks = self.records(SEPARATORS[kind] if quotes else "", size)
-            opened = open_delimited(blocks, self.where, kind, quotes=quotes)
+            opened = open_delimited(self.blocks(size, quotes), self.where, kind, quotes=quotes)
         return opened._replace(progress=self.progress, close=self.close)
 
 
@@ -74,7 +70,7 @@ def open_file(
     path: Path | None, kind: str | None = None, force: bool = False, quotes: bool = True
 ) -> OpenedRows | TextFile:
     """Open a file, or standard input (None), as rows; plain text is what it is."""
-    marked = kind if kind in ("parquet", "arrow") else None if kind else marked_kind(path)
+    marked = kind if kind in MARKED else None if kind else marked_kind(path)
     if marked is None:
         text = TextFile(path, kind, force)
         return text if text.kind == "text" else text.rows(quotes=quotes)
@@ -84,8 +80,3 @@ def open_file(
             "at its end: give it as a file"
         )
     return open_marked(path, marked)
-
-
-def open_marked(path: Path, kind: str) -> OpenedRows:
-    """Open a parquet or an Arrow file."""
-    return open_parquet(path) if kind == "parquet" else open_arrow_file(path)

@@ -1,11 +1,11 @@
-"""Values of Python as columns of Arrow, and columns as what tasks need: strings, ids, lists.
+"""Values as text, and columns of Arrow as what tasks need: strings, ids, lists.
 
 A missing value is None, NaN, NaT or an Arrow null. A whole number 5, also as 5.0 (pandas makes floats of ints
 if a column has nulls), is spelled "5".
 """
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -13,8 +13,7 @@ import numpy as np
 
 from unhot.errors import DataError
 from unhot.rows.arrow import is_list, is_text, pyarrow
-from unhot.rows.batches import LIST, TEXT
-from unhot.vocab.vocabulary import decode_word, encode_word
+from unhot.vocab.vocabulary import decode_word
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)
 
@@ -38,39 +37,6 @@ def spelled(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if value is None or isinstance(value, str) else str(value)
-
-
-def value_column(name: str, values: Sequence[Any], wanted: str) -> tuple[Any, dict[int, str]]:
-    """Return values as a column, and what is wrong with those that cannot be in it, which are null there.
-
-    wanted  TEXT: strings; VALUE: strings, numbers, dates; LIST: these or lists of them
-    """
-    arrow = pyarrow()
-    with contextlib.suppress(arrow.ArrowException, TypeError, ValueError, OverflowError):
-        found = arrow.array(values, arrow.string() if wanted == TEXT else None, from_pandas=True)
-        if wanted == TEXT or _is_plain(found.type):
-            return found, {}
-    cells, faults = [], dict[int, str]()
-    for place, value in enumerate(map(scalar, values)):
-        text, listed = isinstance(value, str), isinstance(value, LISTS)
-        parts = value if listed and wanted == LIST else [value]
-        if any(isinstance(each, (Mapping, *LISTS)) for each in parts):
-            faults[place] = f"{name} is {value!r:.60}, which is nested"
-        elif wanted == TEXT and not text and value is not None:
-            faults[place] = f"{name} is {value!r:.60} of type {type(value).__name__}, not text"
-        words = (
-            [] if place in faults else [encode_word(each) for each in map(spelled, parts) if each is not None]
-        )
-        cells.append(words if wanted == LIST else next(iter(words), None))
-    kind = arrow.large_list(arrow.large_binary()) if wanted == LIST else arrow.large_binary()
-    return arrow.array(cells, kind), faults
-
-
-def _is_plain(kind: Any) -> bool:
-    """Return whether Arrow spells values of a type as unhot does."""
-    types = pyarrow("pyarrow.types")
-    tests = (types.is_string, types.is_integer, types.is_floating, types.is_temporal, types.is_null)
-    return any(test(kind) for test in tests)
 
 
 def strings(cells: Any, where: str) -> list[Any]:

@@ -65,8 +65,9 @@ def write_delimited(
 
 def _same_rows(batch: RowBatch, separator: str, width: int) -> Iterator[bytes]:
     """Yield the bytes of rows; a bad one that has too few fields gets empty ones."""
-    for place, record in enumerate(batch.raw()):
-        row = record.removesuffix(b"\n").removesuffix(b"\r")
+    assert batch.records is not None
+    for place, record in enumerate(batch.records()):
+        row = record.raw.removesuffix(b"\n").removesuffix(b"\r")
         missing = width - 1 - row.count(separator.encode()) if place in batch.faults else 0
         yield row + separator.encode() * missing
 
@@ -105,11 +106,15 @@ def write_json_rows(batches: Iterator[NewRows], table: OpenedRows, names: list[s
     """Yield rows as JSON lines with new fields behind the others; an object keeps its bytes."""
     keys = [f"{as_json(name)}: " for name in names]
     for batch, columns in batches:
-        same = table.kind == "jsonl"
-        lines = batch.raw() if same else [encode_word(as_json(row)) for row in batch.dicts()]
+        written = batch.records() if batch.records and table.kind == "jsonl" else None
+        lines = (
+            [encode_word(as_json(row)) for row in batch.dicts()]
+            if written is None
+            else [record.raw for record in written]
+        )
         out = []
         for place, (line, *values) in enumerate(zip(lines, *columns, strict=True)):
-            if same and place in batch.faults:
+            if written is not None and place in batch.faults:
                 out.append(line)
                 continue
             body = line.strip(BLANKS)[:-1].rstrip(BLANKS)
@@ -175,7 +180,7 @@ def _arrow_rows(
     arrow, old = pyarrow(), len(schema or ()) - len(names)
     try:
         if table.kind in ("parquet", "arrow"):
-            rows = batch.raw
+            rows = batch.table
         else:
             records = batch.dicts()
             given = [*schema][:old] if schema else None

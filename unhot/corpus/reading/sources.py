@@ -17,11 +17,11 @@ from unhot.corpus.reading.sentences import (
 from unhot.corpus.reading.text_blocks import Block, Pool
 from unhot.corpus.reading.tokenizers import TEXT, TOKEN_LISTS, Normaliser, Tokenizer, normaliser
 from unhot.errors import ConfigError, DataError
-from unhot.rows.arrow_rows import ArrowStream, open_table
 from unhot.rows.batches import OpenedRows, RowReport
 from unhot.rows.columns import ChosenColumn, text_column
-from unhot.rows.json_lines import open_dicts
+from unhot.rows.objects import open_objects
 from unhot.rows.paths import PathLike, find_files, paths_of
+from unhot.rows.tables import ArrowStream, open_table
 from unhot.types import Bytes
 
 Source: TypeAlias = (
@@ -102,7 +102,7 @@ def _object(source: Source, column: str | None) -> tuple[OpenedRows | None, Iter
     head = list(islice(items, 1))
     items = chain(head, items)
     if head and isinstance(head[0], Mapping):
-        return open_dicts(items, f"a {type(source).__name__}"), iter(())
+        return open_objects(items, f"a {type(source).__name__}"), iter(())
     if column is not None:
         raise ConfigError(
             f"column={column!r}: only tables have columns, but the source is a {type(source).__name__}; "

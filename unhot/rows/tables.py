@@ -1,7 +1,6 @@
-"""Rows that are in Arrow already: its files, tables, data frames, data sets, single columns."""
+"""Rows that are in Arrow already: its files, parquet files, tables, data frames, data sets, columns."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,11 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.rows.arrow import decoded_slices, holds_tokens, is_list, pyarrow, record_batch
+from unhot.rows.arrow import decoded_slices, holds_tokens, is_list, own_bytes, pyarrow, record_batch
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch
 
 CHUNK = 1 << 20  # about how many bytes of cells are read at a time
 MOST = 1 << 16  # rows of a batch
+FITTING = 1 << 12  # rows of a parquet file that are read at a time, at most
+GROWTH = 8  # how many times as many rows the next try to find the size of rows reads
 DATASET_ROWS = 1000  # rows read from a dataset at a time
 USUAL_NAME = "text"
 
@@ -25,7 +26,28 @@ class ArrowStream(Protocol):
         """Return a stream of record batches."""
 
 
-def arrow_batch(batch: Any, wanted: Mapping[str, str], where: str, before: int) -> RowBatch:
+def open_batches(
+    batches_of: Callable[[list[str] | None], Iterable[Any]], schema: Any, where: str, kind: str = ""
+) -> OpenedRows:
+    """Open record batches, which a function gives of some columns or of all, and cut them into small ones."""
+
+    def cut(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
+        before = 0
+        try:
+            for batch in decoded_slices(batches_of(None if every else [*wanted]), CHUNK):
+                for at in range(0, len(batch), MOST):
+                    yield _row_batch(batch.slice(at, MOST), wanted, where, before + at)
+                before += len(batch)
+            if not before:
+                yield _row_batch(pyarrow().RecordBatch.from_pylist([], schema), wanted, where, 0)
+        except (pyarrow().ArrowException, OSError, ValueError) as error:
+            raise unreadable(where, kind, error) from error
+
+    holds = {field.name: holds_tokens(field.type) for field in schema}
+    return OpenedRows(where, kind, schema.names, holds, cut)
+
+
+def _row_batch(batch: Any, wanted: Mapping[str, str], where: str, before: int) -> RowBatch:
     """Return a record batch as rows; `before`: the rows before them."""
     faults, arrays = dict[int, str](), []
     for name, how in wanted.items():
@@ -40,7 +62,7 @@ def arrow_batch(batch: Any, wanted: Mapping[str, str], where: str, before: int) 
         except (pyarrow().ArrowException, IndexError) as error:
             raise DataError(f"{where}: column {name!r} cannot be read ({error}): leave it out") from error
     cells = record_batch(arrays, wanted, len(batch))
-    return RowBatch(where, cells, (before + 1).__add__, "row", faults, batch, batch.to_pylist)
+    return RowBatch(where, cells, "row", before + 1, faults, table=batch, dicts=batch.to_pylist)
 
 
 def _usable(cells: Any) -> Any:
@@ -59,54 +81,33 @@ def _usable(cells: Any) -> Any:
     return cells
 
 
-def open_batches(
-    batches_of: Callable[[list[str] | None], Iterable[Any]], schema: Any, where: str, kind: str = ""
-) -> OpenedRows:
-    """Open record batches, which a function gives of some columns or of all, and cut them into small ones."""
-
-    def cut(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
-        before = 0
-        try:
-            for batch in decoded_slices(batches_of(None if every else [*wanted]), CHUNK):
-                for at in range(0, len(batch), MOST):
-                    yield arrow_batch(batch.slice(at, MOST), wanted, where, before + at)
-                before += len(batch)
-            if not before:
-                yield arrow_batch(pyarrow().RecordBatch.from_pylist([], schema), wanted, where, 0)
-        except DataError:
-            raise
-        except (pyarrow().ArrowException, OSError, ValueError) as error:
-            raise unreadable(where, kind, error) from error
-
-    holds = {field.name: holds_tokens(field.type) for field in schema}
-    return OpenedRows(where, kind, schema.names, holds, cut)
-
-
 def unreadable(where: str, kind: str, error: Exception) -> DataError:
     """Return the error for a table that Arrow cannot read."""
+    if isinstance(error, DataError):
+        return error
     if not kind:
         return DataError(f"{where}: cannot be read: {error}")
     return DataError(f"{where}: the {kind} file cannot be read: {error}; make or download the file again")
 
 
-def _select(batches: Iterable[Any], columns: list[str] | None) -> Iterator[Any]:
-    return (batch if columns is None else batch.select(columns) for batch in batches)
-
-
-def open_arrow_file(path: Path) -> OpenedRows:
-    """Open a file of Arrow's, in either of its two formats."""
-    ipc = pyarrow("pyarrow.ipc")
+def open_marked(path: Path, kind: str) -> OpenedRows:
+    """Open a parquet or an Arrow file."""
     try:
-        source = pyarrow().memory_map(str(path))
-        try:
-            file = ipc.open_file(source)
-            batches = (file.get_batch(number) for number in range(file.num_record_batches))
-        except pyarrow().ArrowInvalid:
-            source.seek(0)
-            batches = file = ipc.open_stream(source)
-    except (pyarrow().ArrowException, OSError) as error:
-        raise unreadable(str(path), "arrow", error) from error
-    return open_batches(partial(_select, map(_whole, batches)), file.schema, str(path), "arrow")
+        return _open_parquet(path) if kind == "parquet" else _open_arrow(path)
+    except (pyarrow().ArrowException, OSError, ValueError) as error:
+        raise unreadable(str(path), kind, error) from error
+
+
+def _open_arrow(path: Path) -> OpenedRows:
+    """Open a file of Arrow's, in either of its two formats."""
+    ipc, source = pyarrow("pyarrow.ipc"), pyarrow().memory_map(str(path))
+    try:
+        file = ipc.open_file(source)
+        batches = (file.get_batch(number) for number in range(file.num_record_batches))
+    except pyarrow().ArrowInvalid:
+        source.seek(0)
+        batches = file = ipc.open_stream(source)
+    return open_batches(_selected(map(_whole, batches)), file.schema, str(path), "arrow")
 
 
 def _whole(batch: Any) -> Any:
@@ -115,12 +116,57 @@ def _whole(batch: Any) -> Any:
     return batch
 
 
+def _selected(batches: Iterable[Any]) -> Callable[[list[str] | None], Iterator[Any]]:
+    return lambda names: (batch if names is None else batch.select(names) for batch in batches)
+
+
+def _open_parquet(path: Path) -> OpenedRows:
+    """Open a parquet file. With a buffer, the columns of a row group are read in pieces, not all at once."""
+    file = pyarrow("pyarrow.parquet").ParquetFile(
+        path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
+    )
+    size, rows = path.stat().st_size, max(1, int(file.metadata.num_rows))
+    done = 0  # rows read so far
+
+    def batches(columns: list[str] | None) -> Iterator[Any]:
+        nonlocal done
+        held, join = list[Any](), pyarrow().concat_batches
+        for group in range(file.num_row_groups):
+            for batch in _group_batches(file, group, columns, _fitting_rows(file, group, columns)):
+                done += len(batch)
+                held.append(batch)
+                if sum(map(own_bytes, held)) > CHUNK:
+                    yield join(held)
+                    held = []
+        yield from [join(held)] if held else []
+
+    opened = open_batches(batches, file.schema_arrow, str(path), "parquet")
+    return opened._replace(progress=lambda: (size * done // rows, size), close=file.close)
+
+
+def _fitting_rows(file: Any, group: int, columns: list[str] | None) -> int:
+    """Return how many rows of a group have about `CHUNK` bytes, by reading more and more of the first ones.
+
+    The metadata of a column is not asked for its size: pyarrow aborts the process if it is damaged.
+    """
+    rows = 1
+    while rows < FITTING:
+        batch = next(_group_batches(file, group, columns, rows), None)
+        if batch is None or len(batch) < rows or GROWTH * own_bytes(batch) > CHUNK:
+            break
+        rows *= GROWTH
+    return rows
+
+
+def _group_batches(file: Any, group: int, columns: list[str] | None, rows: int) -> Iterator[Any]:
+    return iter(file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False))
+
+
 def open_table(source: Any, column: bool = False) -> OpenedRows | None:
     """Open a table, a data frame or a data set; None if the source is none of these.
 
     column   a single column, such as a series of pandas or polars, is a table with the column `text`
     """
-    where = f"a {type(source).__name__}"
     batches = table_batches(source)
     if batches is None and column and hasattr(source, "__arrow_c_stream__"):
         cells = converted(pyarrow().chunked_array, source)
@@ -131,7 +177,7 @@ def open_table(source: Any, column: bool = False) -> OpenedRows | None:
     schema = getattr(source if first is None else first, "schema", None)
     schema = schema if isinstance(schema, pyarrow().Schema) else pyarrow().schema([])
     batches = chain([] if first is None else [first], batches)
-    return open_batches(partial(_select, batches), schema, where)
+    return open_batches(_selected(batches), schema, f"a {type(source).__name__}")
 
 
 def table_batches(source: Any) -> Iterator[Any] | None:
@@ -139,20 +185,21 @@ def table_batches(source: Any) -> Iterator[Any] | None:
 
     Objects are recognised by their attributes, so that their libraries need not be imported.
     """
+    called = f"a {type(source).__name__}"
     if isinstance(source, Mapping):
         keys, first_key = ", ".join(map(repr, list(source)[:10])), next(iter(source), "")
         raise DataError(
-            f"the source is a {type(source).__name__} with the keys {keys}: give one of its values, for "
-            f"example source[{first_key!r}]"
+            f"the source is {called} with the keys {keys}: give one of its values, for example "
+            f"source[{first_key!r}]"
         )
     # Dataset, IterableDataset
     if hasattr(source, "column_names") and hasattr(source, "with_format") and hasattr(source, "iter"):
         tables = source.with_format("arrow").iter(batch_size=DATASET_ROWS)
-        return (batch for table in tables for batch in table.to_batches())
+        return chain.from_iterable(table.to_batches() for table in tables)
     if hasattr(type(source), "collect_schema") and hasattr(type(source), "collect"):
         raise DataError(
-            f"a {type(source).__name__} is a query that has not run: give its result (source.collect()), or "
-            "write that to a parquet file (source.sink_parquet) if it does not fit into memory"
+            f"{called} is a query that has not run: give its result (source.collect()), or write that to a "
+            "parquet file (source.sink_parquet) if it does not fit into memory"
         )
     if not any(hasattr(source, name) for name in ("column_names", "columns", "schema")):
         return None
@@ -161,8 +208,7 @@ def table_batches(source: Any) -> Iterator[Any] | None:
         return batches
     if hasattr(source, "__dataframe__"):
         raise DataError(
-            f"a {type(source).__name__} without an Arrow stream cannot be read: give the column that holds "
-            "the text"
+            f"{called} without an Arrow stream cannot be read: give the column that holds the text"
         )
     return None
 
