@@ -21,7 +21,7 @@ from unhot.logs.log_reading import LogReading
 from unhot.rows import records
 from unhot.rows.batches import VALUE
 from unhot.rows.numbers import times_of as read_times
-from unhot.rows.objects import value_column
+from unhot.rows.values import value_column
 
 CSV = "userId,movieId,rating,timestamp\nu1,i1,4,100\nu2,i2,3.5,200\nu1,i2,1,300\n"
 DAY = 86400.0

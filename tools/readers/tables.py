@@ -14,9 +14,8 @@ from typing import Any
 from readers.reader import MEGABYTE, Files, Reader
 from readers.texts import zstd
 from unhot.rows.copied import copy_rows, text_rows
-from unhot.rows.kinds import ending_kind
 from unhot.rows.labelled import labelled_rows
-from unhot.rows.opening import TextFile, open_file
+from unhot.rows.opening import TextFile, ending_kind, open_file
 
 LINES = b"__label__a some words\n__label__b __label__a caf\xc3\xa9 \xff\n\nno label\n"
 LINES += b"x __label__c y\r\n__label__d\n"

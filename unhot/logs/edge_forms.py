@@ -18,7 +18,7 @@ from typing import Any
 
 from unhot.errors import DataError
 from unhot.logs.log_reading import LogReading, choose_columns, usual_column
-from unhot.rows.kinds import HEAD
+from unhot.rows.opening import HEAD
 from unhot.vocab.vocabulary import decode_word
 
 SEPARATORS = ("\t", ",", ";", "|")

@@ -9,27 +9,27 @@ from itertools import chain, islice, repeat, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from unhot.errors import ConfigError, DataError, at_least
 from unhot.logs.edge_forms import EdgeForm, edge_form
-from unhot.logs.gathering import Events, Gathered
+from unhot.logs.gathering import Events, Gathered, LogReport
 from unhot.logs.log_reading import AS_USUAL, LogReading, choose_columns, usual_column
-from unhot.logs.log_report import LogReport
-from unhot.logs.session_lines import LineWords, edge_rows, session_rows, words_of, words_of_lists
+from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import LIST, VALUE, OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS, open_delimited
-from unhot.rows.kinds import MARKED, ending_kind, marked_kind
-from unhot.rows.objects import open_objects
-from unhot.rows.opening import TextFile
+from unhot.rows.opening import MARKED, TextFile, ending_kind, marked_kind
 from unhot.rows.paths import find_files, paths_of
-from unhot.rows.records import RowBlock
+from unhot.rows.records import FEED, Record, RowBlock
 from unhot.rows.tables import open_marked, open_table
+from unhot.rows.values import open_objects, value_column
 from unhot.threads import in_order
+from unhot.types import Starts
 from unhot.vocab.vocabulary import decode_word
 
 __all__ = ["Events", "LogReport", "read_events"]
 
 Item = TypeVar("Item")
-Progress = Callable[[], tuple[int, int | None]]
 
 PROGRESS_SECONDS = 0.1
 SESSIONS = ("sessions", "user-sessions")
@@ -39,6 +39,7 @@ BLOCK = 1 << 22  # bytes of a block of text
 # MovieLens' files have no header
 RATINGS = re.compile(rb"[0-9]+(\t|::)[0-9]+\1[0-9.]+\1[0-9]+\r?")
 NAMES = ("user", "item", "rating", "time")
+SPACE, RETURN = 32, 13  # the first byte above white space is 33
 
 
 class LogRows(NamedTuple):
@@ -47,7 +48,15 @@ class LogRows(NamedTuple):
     batches: Iterator[RowBatch]
     columns: Mapping[str, str]  # role -> name
     names: list[str]  # of all columns; none if lines are sessions
-    progress: Progress = lambda: (0, None)  # bytes read, and in all
+    progress: Callable[[], tuple[int, int | None]] = lambda: (0, None)  # bytes read, and in all
+
+
+class LineWords(NamedTuple):
+    """The words of lines."""
+
+    words: Any  # a column of Arrow
+    places: Starts  # [words] the line of each
+    many: int  # lines, also those without words
 
 
 def read_events(
@@ -68,8 +77,7 @@ def read_events(
     progress    called now and then with the bytes of files read so far and in total (None if unknown)
     """
     at_least("threads", threads, 1)
-    gathered = Gathered(how)
-    paths = paths_of(source)
+    gathered, paths = Gathered(how), paths_of(source)
     if paths is None:
         where = f"a {type(source).__name__}"
         for _ in _take(_of_object(source, gathered, where), gathered, 1):
@@ -117,19 +125,15 @@ def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
     opened = None if isinstance(source, (list, tuple)) else open_table(source)
     if kind is not None and (opened is not None or kind not in SESSIONS):
         raise ConfigError(f"format={kind!r}: is for files, but the log is {where}; leave it out")
-    if opened is not None:
-        return _of_table(opened, gathered.how)
-    if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
+    if isinstance(source, (bytes, bytearray, memoryview)) or not (opened or isinstance(source, Iterable)):
         raise DataError(f"the log is {where}: give a path, a table, or an iterable of dicts or tuples")
-    rows = map(_listed, source)
+    rows = map(_listed, () if opened else source)
     if kind is not None:
-        users = kind == "user-sessions"
-        some = iter(lambda: [*islice(rows, CHUNK)], [])
-        return _of_sessions((words_of_lists(each, 1 + users) for each in some), users, gathered, where, "row")
-    first = [*islice(rows, 1)]
-    if not first:
-        return LogRows(iter(()), {}, [])
-    return _of_table(open_objects(chain(first, rows), where, [*gathered.how.usual]), gathered.how)
+        users, some = kind == "user-sessions", iter(lambda: [*islice(rows, CHUNK)], [])
+        lines = (_words_of_lists(each, 1 + users) for each in some)
+        return _of_sessions(lines, users, gathered, where, "row")
+    opened = opened or open_objects(rows, where, [*gathered.how.usual])
+    return _of_table(opened, gathered.how) if opened.names else LogRows(opened.batches({}), {}, [])
 
 
 def _listed(row: Any) -> Any:
@@ -142,23 +146,6 @@ def _of_table(opened: OpenedRows, how: LogReading, columns: Mapping[str, str] | 
     columns = columns or choose_columns(opened.names, how, opened.where)
     wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(how.side, LIST)
     return LogRows(opened.batches(wanted), columns, opened.names, opened.progress)
-
-
-def _of_sessions(
-    lines: Iterable[LineWords], users: bool, gathered: Gathered, where: str, unit: str
-) -> LogRows:
-    """Return the words of lines as rows; each line is a session, maybe behind a user."""
-
-    def batches() -> Iterator[RowBatch]:
-        first = 1
-        for each in lines:
-            yield session_rows(each, users, first, gathered.sessions, where, unit)
-            first += each.many
-            gathered.sessions += each.many
-
-    reading = replace(gathered.how, session=gathered.how.session or "session")
-    names = ["item", "session", *["user"] * users]
-    return LogRows(batches(), choose_columns(names, reading, where), [])
 
 
 @contextlib.contextmanager
@@ -187,17 +174,12 @@ def _of_text(text: TextFile, gathered: Gathered) -> LogRows:
     if how.format in (None, "movielens") and kind != "csv" and RATINGS.fullmatch(line):
         blocks = (RowBlock(each.data.replace(b"::", b"\t"), each.line) for each in text.blocks(BLOCK))
         return _of_table(open_delimited(blocks, text.where, "tsv", names=NAMES), how)
-    if kind == "text":
-        headed = (  # formats in which the line is a header
-            each
-            for each, separator in SEPARATORS.items()
-            if all(
-                usual_column(how.usual[role], decode_word(line).split(separator)) for role in ("user", "item")
-            )
-        )
-        kind = next(headed, "sessions")
-    if kind in SESSIONS:
-        lines = (words_of(block.data) for block in text.blocks(BLOCK))
+    for each, separator in SEPARATORS.items():
+        names = decode_word(line).split(separator)
+        if kind == "text" and all(usual_column(how.usual[role], names) for role in ("user", "item")):
+            kind = each  # the line is a header
+    if kind in ("text", *SESSIONS):
+        lines = (_words_of(block.data) for block in text.blocks(BLOCK))
         return _of_sessions(lines, kind == "user-sessions", gathered, text.where, "line")
     return _of_table(text.rows("csv" if kind == "movielens" else kind, size=BLOCK), how)
 
@@ -210,10 +192,10 @@ def _of_edges(file: Path | None, text: TextFile, gathered: Gathered) -> LogRows:
         gathered.report.forms.append(f"{text.where}: {form.said}")
     blocks = _clean(text, form, gathered)
     if form.kind == "user-sessions":
-        lines = (words_of(block.data, form.separator) for block in blocks)
+        lines = (_words_of(block.data, form.separator) for block in blocks)
         return _of_sessions(lines, True, gathered, text.where, "line")
     if form.kind == "edges":
-        return LogRows((edge_rows(block, form.names, text.where) for block in blocks), form.columns, [])
+        return LogRows((_edge_rows(block, form.names, text.where) for block in blocks), form.columns, [])
     opened = open_delimited(blocks, text.where, "csv", separator=form.separator, names=form.names)
     return _of_table(opened, gathered.how, form.columns)
 
@@ -226,3 +208,70 @@ def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBl
         if form.kind == "user-sessions":
             gathered.report.lone |= form.lone_nodes(data)
         yield RowBlock(data, block.line)
+
+
+def _of_sessions(
+    lines: Iterable[LineWords], users: bool, gathered: Gathered, where: str, unit: str
+) -> LogRows:
+    """Return the words of lines as rows; each line is a session, maybe behind a user."""
+
+    def batches() -> Iterator[RowBatch]:
+        arrow, first = pyarrow(), 1
+        for words, places, many in lines:
+            begins = np.diff(places, prepend=-1) > 0
+            rows = np.flatnonzero(~(begins & users))
+            owners = np.flatnonzero(begins)[np.cumsum(begins) - 1]
+            columns = {
+                "item": words.take(arrow.array(rows)),
+                "session": arrow.array(places[rows] + gathered.sessions),
+                "user": words.take(arrow.array(owners[rows])),
+            }
+            cells = arrow.RecordBatch.from_pydict(columns)
+            yield RowBatch(where, cells, unit, records=_on_lines(places[rows] + first))
+            first += many
+            gathered.sessions += many
+
+    reading = replace(gathered.how, session=gathered.how.session or "session")
+    names = ["item", "session", *["user"] * users]
+    return LogRows(batches(), choose_columns(names, reading, where), [])
+
+
+def _edge_rows(block: RowBlock, names: tuple[str, ...], where: str) -> RowBatch:
+    """Return a row for each line that holds words; it must have as many as there are names."""
+    arrow = pyarrow()
+    words, places, _ = _words_of(block.data)
+    first = np.flatnonzero(np.diff(places, prepend=-1) > 0)
+    sizes = np.diff(np.append(first, places.size))
+    columns = {
+        name: words.take(arrow.array(first + np.minimum(k, sizes - 1))) for k, name in enumerate(names)
+    }
+    faults = {
+        place: f"has {sizes[place]} fields, not {len(names)}"
+        for place in np.flatnonzero(sizes != len(names)).tolist()
+    }
+    cells, records = arrow.RecordBatch.from_pydict(columns), _on_lines(places[first] + block.line)
+    return RowBatch(where, cells, "line", faults=faults, records=records)
+
+
+def _words_of(data: bytes, separator: str = "") -> LineWords:
+    """Return the words of lines; no separator: white space is between them."""
+    arrow, text = pyarrow(), np.frombuffer(data, np.uint8)
+    gaps = np.isin(text, [FEED, RETURN, ord(separator)]) if separator else text <= SPACE
+    spans = np.flatnonzero(np.diff(gaps, prepend=True)).reshape(-1, 2)
+    offsets = np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
+    buffers = [None, arrow.py_buffer(offsets), arrow.py_buffer(text[~gaps])]
+    words = arrow.Array.from_buffers(arrow.large_binary(), len(spans), buffers)
+    feeds = np.flatnonzero(text == FEED)
+    return LineWords(words, np.searchsorted(feeds, spans[:, 0]), feeds.size)
+
+
+def _words_of_lists(rows: list[Any], least: int) -> LineWords:
+    """Return the same for lists of values; what is no list has as many words as a line needs, all missing."""
+    lists = [row if isinstance(row, (list, tuple)) else [None] * least for row in rows]
+    words = value_column("item", [*chain.from_iterable(lists)], VALUE, {})
+    return LineWords(words, np.repeat(np.arange(len(lists)), [*map(len, lists)]), len(lists))
+
+
+def _on_lines(lines: Starts) -> Callable[[], list[Record]]:
+    """Return what gives the records of rows on these lines."""
+    return lambda: [Record(line, b"") for line in lines.tolist()]

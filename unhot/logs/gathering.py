@@ -5,41 +5,41 @@ numbered, so their numbers are those of their first appearance.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unhot.errors import DataError
 from unhot.logs.log_reading import MARKS, LogReading
-from unhot.logs.log_report import (
-    FINE,
-    LIGHT,
-    LONGEST_ID,
-    LOW,
-    MIXED,
-    NO_ITEM,
-    NO_ROW,
-    NO_SESSION,
-    NO_USER,
-    REASONS,
-    TIME,
-    WEIGHT,
-    LogReport,
-)
-from unhot.logs.log_report import LONG as TOO_LONG
 from unhot.rows.arrow import is_list, pyarrow
-from unhot.rows.batches import EXAMPLES, RowBatch
+from unhot.rows.batches import EXAMPLES, RowBatch, RowReport
 from unhot.rows.numbers import BAD, BLANKS, PLAIN_NUMBER, in_seconds, numbers_of, times_of
 from unhot.rows.values import as_bytes, spelled, value_lists
-from unhot.rows.word_numbers import BLANK, LONG, WordNumbers, encoded
-from unhot.types import Bytes, Doubles, Floats, Ids, Starts
+from unhot.types import Bytes, Doubles, Floats, Ids
 from unhot.vocab.vocabulary import decode_words
 
+LONGEST_ID = 4096  # bytes of an id
+FEWEST = 1 << 16  # words that wait before they are numbered
+FILLED = "[^\\x00-\\x20]"  # what a cell holds that is not blank
+# codes of rows: one byte a row; 0 is a fine one
+FINE, LOW, NO_ROW, NO_USER, NO_ITEM, NO_SESSION, LONG, TIME, MIXED, WEIGHT, LIGHT = range(11)
+REASONS = {
+    NO_USER: "has no user",
+    NO_ITEM: "has no item",
+    NO_SESSION: "has no session",
+    LONG: f"has an id of more than {LONGEST_ID:,} bytes",
+    TIME: "has a time that is neither a number nor an ISO date",
+    MIXED: "has a number where the first rows have dates, or a date where they have numbers",
+    WEIGHT: "has a weight that is not a number",
+    LIGHT: "has a weight that is not above zero",
+}
+CELLS = {TIME: "time", MIXED: "time", WEIGHT: "weight", LIGHT: "weight"}  # what to show of a bad row
+UNUSABLE = (NO_USER, NO_ITEM, NO_SESSION, LONG, LIGHT)  # of rows of the right form
 WORDED = {"user": NO_USER, "item": NO_ITEM, "session": NO_SESSION, **dict.fromkeys(MARKS, FINE)}
 BOOKED, REJECTED = 1, 2
 NO = ("0", "0.0", "f", "false", "n", "no", "nan", "none", "null", "-")  # words that say that nothing was
 NUMBERED = {"time": np.float64, "weight": np.float32}
-CELLS = {TIME: "time", MIXED: "time", WEIGHT: "weight", LIGHT: "weight"}  # what to show of a bad row
 
 
 class Events(NamedTuple):
@@ -54,13 +54,63 @@ class Events(NamedTuple):
     item_words: list[str]
     session_words: list[str]  # for lines of sessions: the numbers of the lines, from 0 on
     sides: dict[str, dict[str, list[str]]]  # column -> item -> values
-    report: LogReport
+    report: "LogReport"
     marks: Bytes  # [events] BOOKED and REJECTED, added up; empty if there are none
     types: Ids  # [events] types of users, -1: none; empty if there are none
     type_words: list[str]
     columns: dict[str, str]  # role -> name of the columns that were taken
     # the names of all columns; empty if lines are sessions, which have an order by themselves
     seen: list[str]
+
+
+@dataclass
+class LogReport(RowReport):
+    """Numbers of rows: rows = kept + bad + low."""
+
+    kept: int = 0
+    low: int = 0  # below min_rating
+    forms: list[str] = field(default_factory=list)  # how files list the edges of a graph
+    comments: int = 0  # lines of such files that are comments
+    lone: set[str] = field(default_factory=set)  # nodes of adjacency lists in whose lines are no neighbors
+
+    def lines(self) -> list[str]:
+        """Return lines about rows that were left out, for people; an empty list if there are none."""
+        low = f"{self.low:,} of {self.rows:,} rows are below min_rating and were left out"
+        return [low] * (self.low > 0) + super().lines()
+
+    def recognized(self) -> list[str]:
+        """Return lines about how files list edges, and about their comments, for people."""
+        comments = f"comments, lines that start with # or %: {self.comments:,}"
+        return self.forms + [comments] * (self.comments > 0)
+
+
+class WordNumbers:
+    """The words of a column, and their numbers, in the order in which they first appear."""
+
+    def __init__(self) -> None:
+        """Start without words."""
+        self._words = pyarrow().array([], pyarrow().large_binary())
+        self._ids, self._waiting = list[Ids](), list[Any]()
+
+    def add(self, cells: Any) -> None:
+        """Add cells; a null has the number -1."""
+        self._waiting.append(cells.dictionary_encode())
+        # so that each word is looked at a few times in all
+        if sum(len(each.dictionary) for each in self._waiting) > max(FEWEST, len(self._words)):
+            self._number()
+
+    def _number(self) -> None:
+        arrow = pyarrow()
+        none = arrow.DictionaryArray.from_arrays(arrow.array([], arrow.int32()), self._words)
+        found = arrow.chunked_array([none, *self._waiting]).unify_dictionaries()
+        numbers = (chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in found.chunks[1:])
+        self._words, self._waiting = found.chunk(0).dictionary, []
+        self._ids += numbers
+
+    def finish(self) -> tuple[Ids, list[str]]:
+        """Return the numbers of all cells, and the words."""
+        self._number()
+        return np.concatenate([np.empty(0, np.int32), *self._ids]), decode_words(self._words.to_pylist())
 
 
 class Gathered:
@@ -74,7 +124,7 @@ class Gathered:
         self._columns: dict[str, str] = {}  # role -> name
         self._seen: dict[str, None] = {}  # the names of all columns
         self._words: dict[str, WordNumbers] = {}
-        self._numbers: dict[str, list[Any]] = {}  # role -> arrays
+        self._numbers: dict[str, list[Any]] = {role: [] for role in NUMBERED}
         self._time_kind = BAD  # what the first time was
         self._sides: dict[str, dict[str, list[str]]] = {name: {} for name in how.side}
 
@@ -90,44 +140,45 @@ class Gathered:
         cells = {role: batch.cells.column(name) for role, name in columns.items()}
         wrong: Bytes = np.zeros(len(batch.cells), np.uint8)
         wrong[[*batch.faults]] = NO_ROW
-        words = {role: self._check_words(role, cells[role], wrong) for role in cells if role in WORDED}
-        numbers = {role: self._check_numbers(role, cells[role], wrong) for role in cells if role in NUMBERED}
-        if self.how.min_rating is not None:
-            wrong[(wrong == FINE) & (numbers["weight"] < self.how.min_rating)] = LOW
-        if self.how.edges and "weight" in numbers:
-            wrong[(wrong == FINE) & (numbers["weight"].astype(np.float32) <= 0)] = LIGHT
-        kept = np.flatnonzero(wrong == FINE)
+        words = {role: self._words_of(role, cells[role], wrong) for role in cells if role in WORDED}
+        numbers = {role: self._numbers_of(role, cells[role], wrong) for role in cells if role in NUMBERED}
+        kept = pyarrow().array(np.flatnonzero(wrong == FINE))
         self._count(batch, cells, wrong, len(kept))
-        for role, (ids, known) in words.items():
-            self._words.setdefault(role, WordNumbers()).add(ids, known, kept)
-        for role, found in numbers.items():
-            self._numbers.setdefault(role, []).append(found[kept].astype(NUMBERED[role], copy=False))
+        for role, found in words.items():
+            self._words.setdefault(role, WordNumbers()).add(found.take(kept))
+        for role, values in numbers.items():
+            self._numbers[role].append(values[wrong == FINE].astype(NUMBERED[role], copy=False))
         for name in self.how.side:
-            self._take_side(name, batch.cells.column(name), *words["item"], kept)
+            self._take_side(name, batch.cells.column(name).take(kept), words["item"].take(kept))
 
-    def _check_words(self, role: str, cells: Any, wrong: Bytes) -> tuple[Ids, Any]:
-        """Return the numbers of the words of a column and these words; bad rows get a code."""
-        ids, words, kinds = encoded(cells, LONGEST_ID)
+    def _words_of(self, role: str, cells: Any, wrong: Bytes) -> Any:
+        """Return the words of a column, null if they are blank; bad rows get a code."""
+        compute, words = pyarrow("pyarrow.compute"), as_bytes(cells)
+        filled = compute.match_substring_regex(words, FILLED).fill_null(False)
+        blank = ~filled.to_numpy(zero_copy_only=False)
         # a row of a session needs no user
-        blank = FINE if role == "user" and self.how.session else WORDED[role]
-        for kind, code in ((BLANK, blank), (LONG, TOO_LONG)):
-            wrong[(wrong == FINE) & (kinds == kind)] = code
-        return ids, words
+        needed = FINE if role == "user" and self.how.session else WORDED[role]
+        wrong[(wrong == FINE) & blank] = needed
+        long = compute.greater(compute.binary_length(words), LONGEST_ID).fill_null(False)
+        wrong[(wrong == FINE) & long.to_numpy(zero_copy_only=False)] = LONG
+        return words if needed or not blank.any() else compute.if_else(filled, words, None)
 
-    def _check_numbers(self, role: str, cells: Any, wrong: Bytes) -> Doubles:
+    def _numbers_of(self, role: str, cells: Any, wrong: Bytes) -> Doubles:
         """Return the times or weights of a column; bad rows get a code."""
-        if role == "weight":
-            values, kinds = numbers_of(cells)
-            # without min_rating nothing depends on the weights of a log, and a row may have none: NaN
-            if self.how.weighted or self.how.min_rating is not None:
-                wrong[(wrong == FINE) & (kinds == BAD)] = WEIGHT
-            values[kinds == BAD] = np.nan
+        if role == "time":
+            values, kinds = times_of(cells, self.how.time_format)
+            wrong[(wrong == FINE) & (kinds == BAD)] = TIME
+            self._time_kind = self._time_kind or int(next(iter(kinds[wrong == FINE]), BAD))
+            wrong[(wrong == FINE) & (kinds != self._time_kind)] = MIXED
             return values
-        values, kinds = times_of(cells, self.how.time_format)
-        wrong[(wrong == FINE) & (kinds == BAD)] = TIME
-        good = kinds[wrong == FINE]
-        self._time_kind = self._time_kind or (int(good[0]) if good.size else BAD)
-        wrong[(wrong == FINE) & (kinds != self._time_kind)] = MIXED
+        values, kinds = numbers_of(cells)
+        values[kinds == BAD] = np.nan
+        least, fine = self.how.min_rating, wrong == FINE
+        # without min_rating nothing depends on the weights of a log, and a row may have none: NaN
+        if self.how.weighted or least is not None:
+            wrong[fine & (kinds == BAD)] = WEIGHT
+        wrong[fine & (values < (-np.inf if least is None else least))] = LOW
+        wrong[fine & self.how.edges & (values.astype(np.float32) <= 0)] = LIGHT
         return values
 
     def _count(self, batch: RowBatch, cells: dict[str, Any], wrong: Bytes, kept: int) -> None:
@@ -140,18 +191,20 @@ class Gathered:
             faults[row] = batch.faults.get(row) or REASONS[code] + cell
         self.report.kept += kept
         self.report.low += len(wrong) - kept - len(bad)
-        self.report.missing += int(np.isin(wrong, [NO_USER, NO_ITEM, NO_SESSION, TOO_LONG, LIGHT]).sum())
+        self.report.missing += int(np.isin(wrong, UNUSABLE).sum())
         self.report.take(batch, faults, len(bad))
 
-    def _take_side(self, name: str, cells: Any, ids: Ids, words: Any, kept: Starts) -> None:
+    def _take_side(self, name: str, cells: Any, items: Any) -> None:
         """Take the values of items: the first cell of an item that is not empty decides."""
-        known = self._sides[name]
-        rows = kept[_filled(cells)[kept]]
-        items, first = np.unique(ids[rows], return_index=True)
-        names = decode_words(words.take(pyarrow().array(items)).to_pylist())
-        new = [place for place, item in enumerate(names) if item not in known]
-        values = value_lists(cells.take(pyarrow().array(rows[first[new]])), name)
-        known |= {names[place]: values_of(each) for place, each in zip(new, values, strict=True)}
+        compute, known = pyarrow("pyarrow.compute"), self._sides[name]
+        sizes = compute.list_value_length if is_list(cells.type) else compute.binary_length
+        filled = compute.greater(sizes(cells if is_list(cells.type) else as_bytes(cells)), 0).fill_null(False)
+        found = items.filter(filled).dictionary_encode()
+        _, first = np.unique(found.indices.to_numpy(zero_copy_only=False), return_index=True)
+        values = value_lists(cells.filter(filled).take(pyarrow().array(first)), name)
+        for item, each in zip(decode_words(found.dictionary.to_pylist()), values, strict=True):
+            if item not in known:
+                known[item] = values_of(each)
 
     def events(self, where: str) -> Events:
         """Return all events; raise a `DataError` if there are none, or more bad rows than good ones."""
@@ -162,32 +215,27 @@ class Gathered:
             raise DataError(f"{where}: no row is left: {'; '.join(map(str.strip, told))}; {check}")
         self.report.check(where)
         words = {role: self._words.pop(role, WordNumbers()).finish() for role in WORDED}
-        times, weights = (
-            np.concatenate([np.empty(0, kind), *self._numbers.pop(role, ())])
+        numbers = {
+            role: np.concatenate([np.empty(0, kind), *self._numbers.pop(role)])
             for role, kind in NUMBERED.items()
-        )
-        users = words["user"][0]
-        marks = np.zeros(max(words["booked"][0].size, words["rejected"][0].size), np.uint8)
-        for role, mark in (("booked", BOOKED), ("rejected", REJECTED)):
-            ids, known = words[role]
-            said = np.array([*(word.strip().lower() not in NO for word in known), False])
-            if ids.size:
-                marks[said[ids]] |= mark
+        }
+        (users, user_words), (items, item_words) = words["user"], words["item"]
+        times, marked = numbers["time"], max(words[role][0].size for role in ("booked", "rejected"))
         return Events(
-            users=users if users.size else np.full(self.report.kept, -1, np.int32),
-            items=words["item"][0],
+            users=users if users.size else np.full(items.size, -1, np.int32),
+            items=items,
             times=in_seconds(times) if times.size and self._time_kind == PLAIN_NUMBER else times,
-            weights=weights,
+            weights=numbers["weight"],
             sessions=words["session"][0],
-            user_words=words["user"][1],
-            item_words=words["item"][1],
+            user_words=user_words,
+            item_words=item_words,
             session_words=words["session"][1],
             sides={
                 name: {item: values for item, values in known.items() if values}
                 for name, known in self._sides.items()
             },
             report=self.report,
-            marks=marks,
+            marks=_marked(*words["booked"], BOOKED, marked) | _marked(*words["rejected"], REJECTED, marked),
             types=words["user_type"][0],
             type_words=words["user_type"][1],
             columns=self._columns,
@@ -195,12 +243,10 @@ class Gathered:
         )
 
 
-def _filled(cells: Any) -> Any:
-    """Return which cells are not empty."""
-    compute = pyarrow("pyarrow.compute")
-    lists = is_list(cells.type)
-    sizes = compute.list_value_length(cells) if lists else compute.binary_length(as_bytes(cells))
-    return compute.greater(sizes, 0).fill_null(False).to_numpy(zero_copy_only=False)
+def _marked(ids: Ids, words: list[str], mark: int, rows: int) -> Any:
+    """Return the mark of each row whose word says yes; there may be no words."""
+    said = np.array([*(word.strip().lower() not in NO for word in words), False])
+    return (said[ids] if ids.size else np.zeros(rows, bool)) * np.uint8(mark)
 
 
 def values_of(texts: Iterable[str]) -> list[str]:

@@ -13,9 +13,8 @@ from unhot.errors import DataError
 from unhot.logs.gathering import values_of
 from unhot.logs.log_reading import USUAL, usual_column
 from unhot.rows.batches import OpenedRows, RowReport
-from unhot.rows.kinds import PACKED
 from unhot.rows.numbers import BLANKS
-from unhot.rows.opening import TextFile, open_file
+from unhot.rows.opening import PACKED, TextFile, open_file
 from unhot.rows.paths import PathLike, find_files
 from unhot.rows.values import LISTS, spelled
 from unhot.vocab.vocabulary import decode_word

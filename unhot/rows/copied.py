@@ -18,8 +18,7 @@ from unhot.atomic import replacing
 from unhot.errors import ConfigError, DataError, one_of
 from unhot.rows.batches import TEXT, OpenedRows, RowBatch, RowReport
 from unhot.rows.columns import string_column
-from unhot.rows.kinds import PACKED, ending_kind, recognized
-from unhot.rows.opening import TextFile, open_file
+from unhot.rows.opening import PACKED, TextFile, ending_kind, open_file, recognized
 from unhot.rows.paths import PathLike, find_files
 from unhot.rows.streams import packed_file
 from unhot.rows.values import strings

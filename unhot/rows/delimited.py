@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from unhot.errors import DataError
 from unhot.rows.arrow import pyarrow, record_batch
 from unhot.rows.batches import OpenedRows, RowBatch
-from unhot.rows.objects import dict_batch
 from unhot.rows.records import BLANKS, LONGEST, Record, RowBlock
+from unhot.rows.values import dict_batch
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}

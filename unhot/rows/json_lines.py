@@ -12,8 +12,8 @@ from typing import Any
 
 from unhot.errors import DataError
 from unhot.rows.batches import OpenedRows, RowBatch
-from unhot.rows.objects import CHUNK, columns_of, dict_batch, value_batch
 from unhot.rows.records import RowBlock
+from unhot.rows.values import CHUNK, columns_of, dict_batch, value_batch
 from unhot.vocab.vocabulary import decode_word
 
 HEAD = 1000  # rows that show the columns

@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch, RowReport
 from unhot.rows.columns import label_column, string_column
-from unhot.rows.kinds import recognized
 from unhot.rows.label_lines import PREFIX, LabelledText, check_prefix, label_batch
-from unhot.rows.objects import open_objects
-from unhot.rows.opening import TextFile, open_file
+from unhot.rows.opening import TextFile, open_file, recognized
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.tables import open_table
-from unhot.rows.values import named_lists, strings, value_lists
+from unhot.rows.values import named_lists, open_objects, strings, value_lists
 from unhot.vocab.vocabulary import encode_word
 
 GAP = object()  # takes the place of what the shorter one of two iterables has not

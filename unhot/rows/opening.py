@@ -1,19 +1,107 @@
-"""Open a file of rows, whatever its kind is."""
+"""Open a file of rows, whatever its kind is: what its bytes say, else what its ending says, else text.
 
+The ending before that of a compression tells the kind: `x.csv.gz` is csv. JSON lines are recognized by their
+first line, whatever their name is: data sets call them .json, .json.gz or .json.zst.
+"""
+
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from unhot.errors import DataError, UnhotError
+from unhot.errors import DataError, UnhotError, one_of
 from unhot.rows.batches import OpenedRows
 from unhot.rows.delimited import open_delimited
 from unhot.rows.json_lines import list_blocks, open_json_lines
-from unhot.rows.kinds import HEAD, MARKED, marked_kind, text_kind
 from unhot.rows.not_text import checked
 from unhot.rows.records import RowBlock, blocks_of
 from unhot.rows.streams import TextStream
 from unhot.rows.tables import open_marked
+from unhot.vocab.vocabulary import decode_word
+
+KINDS = ("text", "csv", "tsv", "jsonl", "parquet", "arrow")
+ENDINGS = {
+    **{".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"},
+    **{".parquet": "parquet", ".pq": "parquet"},
+    **{".arrow": "arrow", ".feather": "arrow", ".arrows": "arrow"},
+}
+PACKED = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
+PARQUET, ARROW = b"PAR1", b"ARROW1"  # the first and the last bytes of files
+MARKED = {"parquet": (PARQUET, "parquet file"), "arrow": (ARROW, "file of Arrow's")}
+SAID = {"text": "text", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "list": "a JSON list"}
+HEAD = 1 << 16  # bytes that tell the kind
 
 BLOCK = 1 << 20  # bytes of a block: as strings of Python they are several times as many
+
+
+def ending_kind(path: Path) -> str | None:
+    """Return the kind that the ending of a path says; None if it says nothing."""
+    packed = path.suffix.lower() in PACKED
+    kind = ENDINGS.get((path.with_suffix("") if packed else path).suffix.lower())
+    if kind in MARKED and packed:
+        raise DataError(
+            f"{path}: a {MARKED[kind][1]} is packed inside: unpack it, or remove the second ending"
+        )
+    return kind
+
+
+def marked_kind(path: Path | None) -> str | None:
+    """Return parquet or arrow if a path is such a file, by its name or by its bytes; else None.
+
+    Nothing is read from a pipe.
+    """
+    if path is None or not path.is_file():
+        return None
+    named = ENDINGS.get(path.suffix.lower())
+    if named in MARKED:  # even if it is damaged: reading it raises the error
+        return named
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(ARROW))
+            file.seek(-min(len(ARROW), file.seek(0, 2)), 2)
+            tail = file.read()
+    except OSError:  # opening it for reading will raise an error that explains this
+        return None
+    for kind, (mark, _) in MARKED.items():
+        if head.startswith(mark) and tail.endswith(mark) and path.stat().st_size > len(mark):
+            return kind
+    return None
+
+
+def text_kind(path: Path | None, head: bytes, asked: str | None = None) -> str:
+    """Return the kind of a text with these first bytes: text, csv, tsv, jsonl, or list (of JSON objects)."""
+    if asked is not None:
+        one_of("kind", asked, KINDS)
+    named = ending_kind(path) if path is not None else None
+    body = head.lstrip(b" \t\r\n")
+    if asked in (None, "jsonl") and body.startswith(b"[") and body[1:].lstrip(b" \t\r\n").startswith(b"{"):
+        return "list"
+    if asked is None and _is_object(body.partition(b"\n")[0], whole=b"\n" in body or len(head) < HEAD):
+        return "jsonl"
+    suffixes = [] if path is None else [suffix.lower() for suffix in path.suffixes[-2:]]
+    if asked is None and named == "jsonl" and ".json" in suffixes and b"\n" in body:
+        raise DataError(
+            f"{path}: is neither JSON lines, an object a line, nor a JSON list of objects: write one of "
+            "these, or say what it is (kind=, or --format text|csv|tsv|jsonl)"
+        )
+    return asked or named or "text"
+
+
+def _is_object(line: bytes, whole: bool) -> bool:
+    """Return whether a line is a JSON object, or begins as one if it is not whole."""
+    if not whole:
+        return line.startswith(b'{"')
+    if not line.startswith(b"{"):
+        return False
+    try:
+        return isinstance(json.loads(decode_word(line)), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def recognized(where: str, kind: str, **columns: str) -> str:
+    """Return what a file was recognized as, and which columns were taken, for people."""
+    taken = "".join(f", {role} = {name}" for role, name in columns.items())
+    return f"{where}: read as {SAID.get(kind, kind)}{taken}"
 
 
 class TextFile:

@@ -13,7 +13,7 @@ from unhot.corpus.reading.tokenizers import ESCAPE, SENTENCE_END, TOKEN_END
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowReport
 from unhot.rows.columns import ChosenColumn
-from unhot.rows.kinds import SAID
+from unhot.rows.opening import SAID
 from unhot.rows.values import as_bytes
 
 CHUNK = 1 << 20  # about how many bytes of text are made at a time

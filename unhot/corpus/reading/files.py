@@ -11,8 +11,7 @@ from unhot.corpus.reading.tokenizers import SENTENCE_END
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import OpenedRows, RowReport
 from unhot.rows.columns import text_column
-from unhot.rows.kinds import SAID
-from unhot.rows.opening import TextFile, open_file
+from unhot.rows.opening import SAID, TextFile, open_file
 from unhot.rows.paths import STDIN, PathLike, find_files
 from unhot.rows.streams import PIECE
 

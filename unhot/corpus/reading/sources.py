@@ -19,9 +19,9 @@ from unhot.corpus.reading.tokenizers import TEXT, TOKEN_LISTS, Normaliser, Token
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import OpenedRows, RowReport
 from unhot.rows.columns import ChosenColumn, text_column
-from unhot.rows.objects import open_objects
 from unhot.rows.paths import PathLike, find_files, paths_of
 from unhot.rows.tables import ArrowStream, open_table
+from unhot.rows.values import open_objects
 from unhot.types import Bytes
 
 Source: TypeAlias = (
