@@ -1,5 +1,6 @@
 """JSON: read a file, with a limit on its size and an error that says where it is damaged; write a value."""
 
+import functools
 import json
 import math
 from dataclasses import fields, is_dataclass
@@ -54,9 +55,14 @@ def plain(value: Any) -> Any:
 def json_text(value: Any, **how: Any) -> str:
     """Return plain data as JSON; raise a `ValueError` if a number is not finite.
 
-    `how`: arguments of `json.dumps`. All JSON that unhot writes comes from here.
+    `how`: arguments of `json.JSONEncoder`. All JSON that unhot writes comes from here.
     """
-    return json.dumps(value, allow_nan=False, **how)
+    return _encoder(**how).encode(value)
+
+
+@functools.cache
+def _encoder(**how: Any) -> json.JSONEncoder:
+    return json.JSONEncoder(allow_nan=False, **how)
 
 
 def not_finite(value: Any) -> int:

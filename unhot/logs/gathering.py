@@ -20,7 +20,8 @@ from unhot.types import Bytes, Doubles, Floats, Ids
 from unhot.vocab.vocabulary import decode_words
 
 LONGEST_ID = 4096  # bytes of an id
-FEWEST = 1 << 16  # words that wait before they are numbered
+FEWEST = 1 << 18  # cells that wait before they are numbered
+SPACE = 32  # it and the bytes below it are blank
 FILLED = "[^\\x00-\\x20]"  # what a cell holds that is not blank
 # codes of rows: one byte a row; 0 is a fine one
 FINE, LOW, NO_ROW, NO_USER, NO_ITEM, NO_SESSION, LONG, TIME, MIXED, WEIGHT, LIGHT = range(11)
@@ -94,18 +95,15 @@ class WordNumbers:
 
     def add(self, cells: Any) -> None:
         """Add cells; a null has the number -1."""
-        self._waiting.append(cells.dictionary_encode())
-        # so that each word is looked at a few times in all
-        if sum(len(each.dictionary) for each in self._waiting) > max(FEWEST, len(self._words)):
+        self._waiting.append(cells)
+        if sum(map(len, self._waiting)) > max(FEWEST, len(self._words)):  # known words are looked at again
             self._number()
 
     def _number(self) -> None:
-        arrow = pyarrow()
-        none = arrow.DictionaryArray.from_arrays(arrow.array([], arrow.int32()), self._words)
-        found = arrow.chunked_array([none, *self._waiting]).unify_dictionaries()
-        numbers = (chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in found.chunks[1:])
-        self._words, self._waiting = found.chunk(0).dictionary, []
-        self._ids += numbers
+        found = pyarrow().chunked_array([self._words, *self._waiting]).dictionary_encode().combine_chunks()
+        ids = found.indices[len(self._words) :].fill_null(-1)
+        self._ids.append(ids.to_numpy(zero_copy_only=False))
+        self._words, self._waiting = found.dictionary, []
 
     def finish(self) -> tuple[Ids, list[str]]:
         """Return the numbers of all cells, and the words."""
@@ -145,7 +143,7 @@ class Gathered:
         kept = pyarrow().array(np.flatnonzero(wrong == FINE))
         self._count(batch, cells, wrong, len(kept))
         for role, found in words.items():
-            self._words.setdefault(role, WordNumbers()).add(found.take(kept))
+            self._words.setdefault(role, WordNumbers()).add(found.take(kept) if wrong.any() else found)
         for role, values in numbers.items():
             self._numbers[role].append(values[wrong == FINE].astype(NUMBERED[role], copy=False))
         for name in self.how.side:
@@ -154,13 +152,15 @@ class Gathered:
     def _words_of(self, role: str, cells: Any, wrong: Bytes) -> Any:
         """Return the words of a column, null if they are blank; bad rows get a code."""
         compute, words = pyarrow("pyarrow.compute"), as_bytes(cells)
-        filled = compute.match_substring_regex(words, FILLED).fill_null(False)
+        sizes = compute.binary_length(words).fill_null(0)
+        filled = compute.greater(sizes, 0)
+        if (np.frombuffer(words.buffers()[2] or b"", np.uint8) <= SPACE).any():
+            filled = compute.match_substring_regex(words, FILLED).fill_null(False)
         blank = ~filled.to_numpy(zero_copy_only=False)
         # a row of a session needs no user
         needed = FINE if role == "user" and self.how.session else WORDED[role]
         wrong[(wrong == FINE) & blank] = needed
-        long = compute.greater(compute.binary_length(words), LONGEST_ID).fill_null(False)
-        wrong[(wrong == FINE) & long.to_numpy(zero_copy_only=False)] = LONG
+        wrong[(wrong == FINE) & (sizes.to_numpy() > LONGEST_ID)] = LONG
         return words if needed or not blank.any() else compute.if_else(filled, words, None)
 
     def _numbers_of(self, role: str, cells: Any, wrong: Bytes) -> Doubles:

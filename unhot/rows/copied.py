@@ -140,7 +140,8 @@ def text_rows(file: TextFile) -> OpenedRows:
 def _later_names(batch: RowBatch, table: OpenedRows, new: list[str]) -> list[str]:
     """Return the columns of the rows of JSON lines, which may have more than the first ones."""
     written = batch.records() if batch.records and table.kind == "jsonl" else ()
-    suspicious = any(encode_word(name) in record.raw for record in written for name in new)
+    text = b"".join(record.raw for record in written)
+    suspicious = any(encode_word(name) in text for name in new)
     return [*chain.from_iterable(batch.dicts())] if suspicious else []
 
 

@@ -5,6 +5,7 @@ block again, row by row, and names the bad ones.
 """
 
 import csv
+import functools
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,9 +42,8 @@ class Fields(NamedTuple):
             try:
                 fields = next(reader, None)
             except csv.Error as error:
-                behind = "expected after" in str(error)
-                fields, fault = [], BEHIND if behind else f"is not valid ({error})"
-            if fault and reader.line_num > begin + 1:
+                fields, fault = [], BEHIND if "expected after" in str(error) else f"is not valid ({error})"
+            if fault and (reader.line_num > begin + 1 or "end of data" in fault):
                 raise DataError(
                     f"{self.where}: line {block.line + begin}: a quote opens a field and is not closed: "
                     "close it, or double each quote inside a field in quotes; or read quotes as any other "
@@ -74,7 +74,9 @@ def open_delimited(
     """Open rows whose first record has the names of the columns, unless `names` are given."""
     how, first = Fields(where, separator or SEPARATORS[kind], quotes), next(blocks, RowBlock(b"", 1))
     if not names and first.data.strip(BLANKS):
-        (line, raw), names, fault = next(how.records(first))
+        end = first.data.find(b"\n", len(first.data) - len(first.data.lstrip(b"\r\n"))) + 1
+        lines = first.data if b'"' in first.data[:end] else first.data[:end]
+        (line, raw), names, fault = next(how.records(first._replace(data=lines)))
         if fault:
             raise DataError(
                 f"{where}: its first line is no header ({fault}): give a file whose first line holds the "
@@ -93,7 +95,10 @@ def open_delimited(
 def _batch(block: RowBlock, how: Fields, names: list[str], wanted: Mapping[str, str]) -> RowBatch:
     """Return the rows of a block."""
 
+    @functools.cache
     def records() -> list[Record]:
+        if b'"' not in block.data:
+            return block.lines()
         return [record for record, _, _ in how.records(block)]
 
     def rows() -> tuple[list[dict[str, Any]], dict[int, str]]:

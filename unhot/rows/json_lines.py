@@ -4,6 +4,7 @@ A typed decoder reads the fields that are needed of all lines of a block. Where 
 does not accept, Python's `json`, which accepts more, reads that block again and names the bad lines.
 """
 
+import functools
 import json
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -41,7 +42,7 @@ def _batch(block: RowBlock, where: str, unit: str, wanted: Mapping[str, str], de
     """Return the rows of a block; blank lines are none."""
     import msgspec
 
-    empty = RowBatch(where, None, unit, records=block.lines, dicts=lambda: _parsed(block)[0])
+    empty = RowBatch(where, None, unit, records=functools.cache(block.lines), dicts=lambda: _parsed(block)[0])
     try:
         rows = decoder.decode_lines(block.data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -11,8 +11,8 @@ from unhot.errors import DataError
 from unhot.rows.arrow import decoded_slices, holds_tokens, is_list, own_bytes, pyarrow, record_batch
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch
 
-CHUNK = 1 << 20  # about how many bytes of cells are read at a time
-MOST = 1 << 16  # rows of a batch
+CHUNK = 1 << 21  # about how many bytes of cells are read at a time
+MOST = 1 << 17  # rows of a batch
 FITTING = 1 << 12  # rows of a parquet file that are read at a time, at most
 GROWTH = 8  # how many times as many rows the next try to find the size of rows reads
 DATASET_ROWS = 1000  # rows read from a dataset at a time
@@ -130,14 +130,16 @@ def _open_parquet(path: Path) -> OpenedRows:
 
     def batches(columns: list[str] | None) -> Iterator[Any]:
         nonlocal done
-        held, join = list[Any](), pyarrow().concat_batches
+        join = pyarrow().concat_batches
+        held, held_bytes = list[Any](), 0
         for group in range(file.num_row_groups):
             for batch in _group_batches(file, group, columns, _fitting_rows(file, group, columns)):
                 done += len(batch)
-                held.append(batch)
-                if sum(map(own_bytes, held)) > CHUNK:
+                if held and held_bytes + own_bytes(batch) > CHUNK:
                     yield join(held)
-                    held = []
+                    held, held_bytes = [], 0
+                held.append(batch)
+                held_bytes += own_bytes(batch)
         yield from [join(held)] if held else []
 
     opened = open_batches(batches, file.schema_arrow, str(path), "parquet")

@@ -7,16 +7,20 @@ yields the bytes of a file.
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from unhot.errors import DataError
 from unhot.json_file import json_text, plain
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS
+from unhot.rows.records import Record
 from unhot.rows.values import spelled
 from unhot.vocab.vocabulary import decode_word, encode_word
 
@@ -51,35 +55,39 @@ def write_delimited(
     batches: Iterator[NewRows], table: OpenedRows, names: list[str], kind: str
 ) -> Iterator[bytes]:
     """Yield rows of the same format, whose old fields keep their bytes, or of another one."""
-    separator, same = SEPARATORS[kind], table.kind == kind
-    header = [*table.names] if table.kind != "text" else []
-    first = _row([*header, *names], separator) + b"\n" if table.names else b""
+    separator, header = SEPARATORS[kind], [*table.names] if table.kind != "text" else []
+    first = _lines([[*header, *names]] if table.names else [], separator)
+    between = separator.encode() if header else b""
     for batch, columns in batches:
-        new = [_row([*map(_field, values)], separator) for values in zip(*columns, strict=True)]
-        old = _same_rows(batch, separator, len(header)) if same else _other_rows(batch, header, separator)
-        between = separator.encode() if header else b""
-        yield first + b"".join([row + between + last + b"\n" for row, last in zip(old, new, strict=True)])
-        first = b""
-    yield first
+        new = _lines((map(_field, values) for values in zip(*columns, strict=True)), separator)
+        same = batch.records if table.kind == kind else None
+        old = (
+            _lines(_other_fields(batch, header), separator)
+            if same is None
+            else _same_rows(same(), batch.faults, separator.encode() * (len(header) - 1))
+        )
+        first += [row + between + last for row, last in zip(old, new, strict=True)]
+        yield b"".join([row + b"\n" for row in first])
+        first = []
+    yield b"".join([row + b"\n" for row in first])
 
 
-def _same_rows(batch: RowBatch, separator: str, width: int) -> Iterator[bytes]:
+def _same_rows(records: Sequence[Record], faults: Mapping[int, str], separators: bytes) -> Iterator[bytes]:
     """Yield the bytes of rows; a bad one that has too few fields gets empty ones."""
-    assert batch.records is not None
-    for place, record in enumerate(batch.records()):
+    for place, record in enumerate(records):
         row = record.raw.removesuffix(b"\n").removesuffix(b"\r")
-        missing = width - 1 - row.count(separator.encode()) if place in batch.faults else 0
-        yield row + separator.encode() * missing
+        yield row + separators[row.count(separators[:1]) :] if place in faults else row
 
 
-def _other_rows(batch: RowBatch, header: list[str], separator: str) -> Iterator[bytes]:
-    for record in batch.dicts():
-        if not record.keys() <= set(header):
+def _other_fields(batch: RowBatch, header: list[str]) -> Iterator[Iterable[str]]:
+    """Yield the fields of rows that were read from another format."""
+    for row in batch.dicts():
+        if not row.keys() <= set(header):
             raise DataError(
-                f"{batch.where}: a row has other columns than the first ones ({', '.join(record)[:200]}): "
+                f"{batch.where}: a row has other columns than the first ones ({', '.join(row)[:200]}): "
                 "write .jsonl, or give all rows the same columns"
             )
-        yield _row([_field(record.get(name)) for name in header], separator) if header else b""
+        yield [_field(row.get(name)) for name in header]
 
 
 def _field(value: Any) -> str:
@@ -89,38 +97,42 @@ def _field(value: Any) -> str:
     return str(decode_word(value) if isinstance(value, bytes) else "" if value is None else value)
 
 
-def _row(fields: list[str], separator: str) -> bytes:
-    """Return fields as a row, in quotes where that is needed; also a carriage return is put into quotes."""
-    out = io.StringIO(newline="")
-    csv.writer(out, delimiter=separator, lineterminator="\r\n").writerow(fields)
-    return encode_word(out.getvalue().removesuffix("\r\n"))
+def _lines(rows: Iterable[Iterable[str]], separator: str) -> list[bytes]:
+    """Return fields as lines, in quotes where that is needed; also a carriage return is put into quotes."""
+    lines = list[str]()
+    csv.writer(SimpleNamespace(write=lines.append), delimiter=separator).writerows(rows)
+    return [encode_word(line.removesuffix("\r\n")) for line in lines]
 
 
 def as_json(value: Any) -> str:
     """Return a value as JSON in readable letters; what is not UTF-8 is escaped."""
-    text = json_text(plain(value), ensure_ascii=False, default=spelled)
+    try:
+        text = json_text(value, ensure_ascii=False, default=_plain)
+    except ValueError:  # a number is not finite
+        text = json_text(plain(value), ensure_ascii=False, default=spelled)
     return text if text.isascii() else SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy as one of Python, and what JSON does not have as text."""
+    return plain(value) if isinstance(value, np.generic) else spelled(value)
+
+
 def write_json_rows(batches: Iterator[NewRows], table: OpenedRows, names: list[str]) -> Iterator[bytes]:
-    """Yield rows as JSON lines with new fields behind the others; an object keeps its bytes."""
-    keys = [f"{as_json(name)}: " for name in names]
+    """Yield rows as JSON lines with new fields behind; an object keeps its bytes, and a bad row gets none."""
     for batch, columns in batches:
-        written = batch.records() if batch.records and table.kind == "jsonl" else None
-        lines = (
-            [encode_word(as_json(row)) for row in batch.dicts()]
-            if written is None
-            else [record.raw for record in written]
-        )
-        out = []
-        for place, (line, *values) in enumerate(zip(lines, *columns, strict=True)):
-            if written is not None and place in batch.faults:
-                out.append(line)
-                continue
-            body = line.strip(BLANKS)[:-1].rstrip(BLANKS)
-            new = ", ".join([key + as_json(value) for key, value in zip(keys, values, strict=True)])
-            out.append(body + b", " * (body != b"{") + encode_word(new) + b"}\n")
-        yield b"".join(out)
+        new = [as_json(dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
+        kept = batch.records() if batch.records and table.kind == "jsonl" else None
+        made = [encode_word(as_json(row)) for row in batch.dicts()] if kept is None else []
+        old = made if kept is None else [record.raw for record in kept]
+        bodies = [line.strip(BLANKS)[:-1].rstrip(BLANKS) for line in old]
+        rows = [
+            body + b", " * (body != b"{") + encode_word(more[1:]) + b"\n"
+            for body, more in zip(bodies, new, strict=True)
+        ]
+        for place in () if kept is None else batch.faults:
+            rows[place] = old[place]
+        yield b"".join(rows)
 
 
 class PendingBytes(io.BytesIO):
