@@ -8,6 +8,7 @@ source. A bad row is copied as it is, and counted.
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 
 from unhot.atomic import replacing
 from unhot.errors import ConfigError, DataError, one_of
+from unhot.rows.arrow import pyarrow, record_batch
 from unhot.rows.batches import TEXT, OpenedRows, RowBatch, RowReport
 from unhot.rows.columns import string_column
 from unhot.rows.opening import PACKED, TextFile, ending_kind, open_file, recognized
@@ -23,7 +25,7 @@ from unhot.rows.paths import PathLike, find_files
 from unhot.rows.streams import packed_file
 from unhot.rows.values import strings
 from unhot.rows.writers import WRITERS, NewRows
-from unhot.vocab.vocabulary import decode_word, encode_word
+from unhot.vocab.vocabulary import encode_word
 
 NewColumns = Callable[[list[str]], Sequence[Sequence[Any]]]
 NewLines = Callable[[Iterable[bytes]], Iterable[bytes]]
@@ -114,25 +116,14 @@ def copy_rows(
     return Copied(report, nulls)
 
 
-class TextLines(list[str]):
-    """Lines with the interface of a record batch of one column: plain text needs no Arrow."""
-
-    def column(self, name: str) -> "TextLines":
-        """Return the lines."""
-        return self
-
-    def dicts(self) -> list[dict[str, Any]]:
-        """Return rows without columns: the text is not kept in the copy."""
-        return [{} for _ in self]
-
-
 def text_rows(file: TextFile) -> OpenedRows:
-    """Return the lines of a text as rows of one column; CR LF ends a line as LF does."""
+    """Return the lines of a text as rows of one column, which copies lack; CR LF ends a line as LF does."""
 
     def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
         for block in file.blocks():
-            lines = TextLines(decode_word(block.data.replace(b"\r\n", b"\n")).split("\n")[:-1])
-            yield RowBatch(file.where, lines, "line", block.line, dicts=lines.dicts)
+            lines = block.data.replace(b"\r\n", b"\n").split(b"\n")[:-1]
+            cells = record_batch([pyarrow().array(lines, pyarrow().binary())], ["text"], len(lines))
+            yield RowBatch(file.where, cells, "line", block.line, dicts=partial(list, [{}] * len(lines)))
 
     return OpenedRows(file.where, "text", ["text"], {"text": False}, batches, file.progress)
 

@@ -43,8 +43,6 @@ def spelled(value: Any) -> str | None:
 
 def strings(cells: Any, where: str) -> list[Any]:
     """Return a column as values of Python; bytes of strings that are not UTF-8 become lone surrogates."""
-    if isinstance(cells, list):  # lines of plain text
-        return cells
     arrow = pyarrow()
     try:
         if is_list(cells.type):
