@@ -39,6 +39,7 @@ def folder(tmp_path_factory):
     with contextlib.chdir(place):
         unhot.Classifier(dim=4, epochs=2, threads=1).fit("x.jsonl").save("classifier")
         unhot.NGramModel(order=2, smoothing="witten_bell").fit([row["text"] for row in ROWS]).save("lm")
+        unhot.SkipGram(dim=4, epochs=1, min_count=1, threads=1).fit("x.jsonl").save("words")
         yield place
 
 
@@ -95,10 +96,77 @@ def test_all_trainings_read_the_column(command, name, tmp_path):
     assert "240 words (7 different) in 60 sentences" in result.stderr
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_on_text_read_the_column(name, tmp_path):
+    commands = [
+        (["lm", "count", name], "bad w1 </s>     20"),
+        (["phrases", name, "--min-count", 1, "-n", 1], ""),
+        (["cooccur", name, "-o", tmp_path / "cells", "--min-count", 1, "-n", 1], "bad  w0           32.0000"),
+        (["evaluate", "words", "--text", name], "pairs                   720"),
+    ]
+    for command, figure in commands:
+        result = run_on(name, *command)
+        assert (result.returncode, figure in result.stdout) == (0, True), result.stderr
+        assert told(name) in result.stderr.splitlines()
+
+
+ASKED = {  # commands that read text, and what they show of the column `body`
+    ("lm", "count", "FILES"): "good w1 </s>     60",
+    ("phrases", "FILES", "-n", 1): "180 words (3 different)",
+    ("cooccur", "FILES", "-o", "cells", "-n", 1): "2 cells in",
+    ("evaluate", "words", "--text", "FILES"): "pairs                   120",
+    ("lm", "perplexity", "lm", "FILES"): "in 120 lines",
+    ("classify", "test", "classifier", "FILES"): "\n120 lines;",
+}
+
+
+@pytest.mark.parametrize("command", ASKED)
+def test_commands_on_text_take_a_format_a_column_and_several_files(command, tmp_path):
+    for name in ("x1", "x2"):
+        (tmp_path / name).write_text("id,body,label\n" + "1,good w1,a\n2,bad,b\n" * 30)
+    files = [str(tmp_path / "x?")] if "evaluate" in command else [tmp_path / "x1", str(tmp_path / "x[2]")]
+    arguments = [each for part in command for each in (files if part == "FILES" else [part])]
+    result = run(*arguments, "--format", "csv", "--column", "body")
+    assert (result.returncode, ASKED[command] in result.stdout + result.stderr) == (0, True), result
+    (tmp_path / "x2").write_text("id,body,label\n" + "1,good w1,a\n2,bad\n3,good w1,a\n" * 30)
+    result = run(*arguments, "--format", "csv", "--column", "body")
+    assert (result.returncode, "30 of 150 rows are bad" in result.stderr) == (0, True), result
+    assert f"  {tmp_path / 'x2'}: line 3: has 2 fields, not 3" in result.stderr
+    result = run(*arguments, "--format", "csv", "--column", "body", "--strict")
+    assert (result.returncode, "x2: line 3: has 2 fields" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["lm", "train", *NGRAMS], ["train", *FEW, "--min-count", 1], ["classify", "train", *FEW]],
+)
+def test_trainings_take_files_folders_and_patterns(command, tmp_path):
+    (tmp_path / "dir").mkdir()
+    for name in ("dir/a.jsonl", "a1.jsonl", "a2.jsonl"):
+        (tmp_path / name).write_bytes(LINES)
+    (tmp_path / "b.csv").write_text("text,label\n" + "good,a\nbad,b\n" * 10)
+    given = [tmp_path / "b.csv", tmp_path / "dir", str(tmp_path / "a*.jsonl")]
+    result = run(*command, *given, "-o", tmp_path / "m")
+    assert (result.returncode, "740 words (7 different) in 200 sentences" in result.stderr) == (0, True)
+
+
+def test_fit_takes_several_files(tmp_path):
+    (tmp_path / "b.csv").write_text("text,label\n" + "good,a\nbad,b\n" * 10)
+    given = ["x.jsonl", str(tmp_path / "b.csv")]
+    assert unhot.SkipGram(dim=4, epochs=1, min_count=1, threads=1).fit(given).history.words == 260
+    assert unhot.Classifier(dim=4, epochs=1, threads=1).fit(given).history.words == 260
+    found = unhot.NGramModel(order=2, smoothing="witten_bell").fit(given).perplexity(given)
+    assert (found.lines, found.tokens) == (80, 340)
+
+
 @pytest.mark.parametrize(
     "command",
     [
         ("train", "pretty.json", "-o", "never"),
+        ("phrases", "pretty.json"),
+        ("cooccur", "pretty.json", "-o", "never"),
+        ("lm", "count", "pretty.json"),
+        ("evaluate", "words", "--text", "pretty.json"),
         ("lm", "train", "pretty.json", "-o", "never"),
         ("classify", "train", "pretty.json", "-o", "never"),
         ("classify", "predict", "classifier", "pretty.json", "-o", "never"),
