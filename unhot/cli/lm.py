@@ -96,9 +96,9 @@ def count(
     if as_json:
         show_json({"order": order, "ngrams": sizes, "top": dict(found)})
     else:
-        how = ", ".join(f"{size:,} of order {each}" for each, size in enumerate(sizes, 1))
+        said = ", ".join(f"{size:,} of order {each}" for each, size in enumerate(sizes, 1))
         print_table(
-            "", ("n-gram", "count"), [(ngram, f"{times:,}") for ngram, times in found], f"different: {how}"
+            "", ("n-gram", "count"), [(ngram, f"{times:,}") for ngram, times in found], f"different: {said}"
         )
 
 

@@ -13,11 +13,11 @@ from unhot.errors import DataError
 from unhot.rows.arrow import pyarrow, record_batch
 from unhot.rows.batches import OpenedRows, RowBatch
 from unhot.rows.json_lines import dict_batch
-from unhot.rows.records import LONGEST, Records, not_closed
+from unhot.rows.records import LONGEST, MEND_QUOTES, Records, not_closed
 from unhot.vocab.vocabulary import decode_word
 
-SEPARATORS = {"csv": ",", "tsv": "\t"}
-BEHIND = "has text behind a closing quote: double each quote inside a field in quotes"
+SEPARATORS = {"csv": ",", "tsv": "\t", "csv-unquoted": ",", "tsv-unquoted": "\t"}
+BEHIND = f"has text behind a closing quote: {MEND_QUOTES}"
 
 
 def open_delimited(
@@ -77,7 +77,8 @@ def _batch(
         lambda: _read_one_by_one(block, where, separator, names, quotes)[0],
     )
     places = {name: names.index(name) for name in wanted}
-    cells = _read_by_arrow(block.data, separator, len(names), places, quotes) if block.regular else None
+    regular = block.regular and (quotes or block.data.count(b"\r") == block.data.count(b"\r\n"))
+    cells = _read_by_arrow(block.data, separator, len(names), places, quotes) if regular else None
     if cells is not None:
         return empty._replace(cells=cells)
     rows, faults = _read_one_by_one(block, where, separator, names, quotes)
@@ -97,7 +98,7 @@ def _read_by_arrow(data: bytes, separator: str, width: int, places: dict[str, in
             reader.ParseOptions(
                 delimiter=separator,
                 quote_char='"' if quotes else False,
-                newlines_in_values=b'"' in data,
+                newlines_in_values=quotes and b'"' in data,
             ),
             reader.ConvertOptions(
                 check_utf8=False,

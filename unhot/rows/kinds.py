@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 
 from unhot.errors import DataError, one_of
-from unhot.rows.streams import TextStream
 from unhot.vocab.vocabulary import decode_word
 
-KINDS = ("text", "csv", "tsv", "jsonl", "parquet", "arrow")
+UNQUOTED = ("csv-unquoted", "tsv-unquoted")  # where a quote is a character like any other
+KINDS = ("text", "csv", "tsv", "jsonl", "parquet", "arrow", *UNQUOTED)
 ENDINGS = {
     **{".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"},
     **{".parquet": "parquet", ".pq": "parquet"},
@@ -21,6 +21,7 @@ PACKED = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
 PARQUET, ARROW = b"PAR1", b"ARROW1"  # the first and the last bytes of files
 MARKED = {"parquet": (PARQUET, "parquet file"), "arrow": (ARROW, "file of Arrow's")}
 SAID = {"text": "text", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "list": "a JSON list"}
+SAID |= {"csv-unquoted": "CSV without quotes", "tsv-unquoted": "TSV without quotes"}
 HEAD = 1 << 16  # bytes that tell the kind
 
 
@@ -59,7 +60,7 @@ def marked_kind(path: Path | None) -> str | None:
 
 
 def text_kind(path: Path | None, head: bytes, asked: str | None = None) -> str:
-    """Return the kind of a text with these first bytes: text, csv, tsv, jsonl, or list (of JSON objects)."""
+    """Return the kind of a text with these first bytes: a kind, or list (of JSON objects)."""
     if asked is not None:
         one_of("kind", asked, KINDS)
     named = ending_kind(path) if path is not None else None
@@ -93,17 +94,3 @@ def recognized(where: str, kind: str, **columns: str) -> str:
     """Return what a file was recognized as, and which columns were taken, for people."""
     taken = "".join(f", {role} = {name}" for role, name in columns.items())
     return f"{where}: read as {SAID.get(kind, kind)}{taken}"
-
-
-def kind_of(path: Path | None, asked: str | None = None, force: bool = False) -> str:
-    """Return the kind of a file; of standard input or a pipe what can be said without reading it."""
-    if asked is not None:
-        one_of("kind", asked, KINDS)
-    marked = asked or marked_kind(path)
-    if marked or path is None or not path.is_file():
-        return marked or (path and ending_kind(path)) or "text"
-    stream = TextStream(path)
-    try:
-        return text_kind(path, stream.peek(HEAD))
-    finally:
-        stream.close()

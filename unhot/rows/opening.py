@@ -9,7 +9,7 @@ from unhot.rows.arrow_rows import open_arrow_file
 from unhot.rows.batches import OpenedRows
 from unhot.rows.delimited import SEPARATORS, open_delimited
 from unhot.rows.json_lines import list_blocks, open_json_lines
-from unhot.rows.kinds import HEAD, marked_kind, text_kind
+from unhot.rows.kinds import HEAD, UNQUOTED, marked_kind, text_kind
 from unhot.rows.not_text import checked
 from unhot.rows.parquet import open_parquet
 from unhot.rows.records import Records, lines_of, quoted_records, record_blocks
@@ -56,7 +56,7 @@ class TextFile:
         """Close the file."""
         self._stream.close()
 
-    def rows(self, kind: str | None = None, quotes: bool = True, size: int = BLOCK) -> OpenedRows:
+    def rows(self, kind: str | None = None, size: int = BLOCK) -> OpenedRows:
         """Open the rows of the file as those of its kind, or of another one, which is no plain text."""
         kind = kind if kind and self.kind != "list" else self.kind
         if kind == "list":
@@ -65,19 +65,18 @@ class TextFile:
         elif kind == "jsonl":
             opened = open_json_lines(self.records(), self.where)
         else:
+            quotes = kind not in UNQUOTED
             blocks = self.records(SEPARATORS[kind] if quotes else "", size)
             opened = open_delimited(blocks, self.where, kind, quotes=quotes)
         return opened._replace(progress=self.progress, close=self.close)
 
 
-def open_file(
-    path: Path | None, kind: str | None = None, force: bool = False, quotes: bool = True
-) -> OpenedRows | TextFile:
+def open_file(path: Path | None, kind: str | None = None, force: bool = False) -> OpenedRows | TextFile:
     """Open a file, or standard input (None), as rows; plain text is what it is."""
     marked = kind if kind in ("parquet", "arrow") else None if kind else marked_kind(path)
     if marked is None:
         text = TextFile(path, kind, force)
-        return text if text.kind == "text" else text.rows(quotes=quotes)
+        return text if text.kind == "text" else text.rows()
     if path is None or not path.is_file():
         raise DataError(
             f"{path or 'standard input'}: a {marked} file cannot be read from a pipe, because its index is "

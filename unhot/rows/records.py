@@ -14,6 +14,10 @@ from unhot.types import Starts
 
 LONGEST = 1 << 27  # bytes of a record
 LONGEST_QUOTED = 1 << 25  # bytes of a record with quotes: one that is not closed must not take all memory
+MEND_QUOTES = (
+    "double each quote inside a field in quotes, or give --format csv-unquoted or tsv-unquoted, where a "
+    "quote is a character like any other"
+)
 FEED, QUOTE, RETURN = b'\n"\r'
 
 
@@ -88,8 +92,7 @@ def record_blocks(
 def not_closed(where: str, line: int) -> DataError:
     """Return the error for a record whose last field in quotes has no end."""
     return DataError(
-        f"{where}: line {line}: a quote opens a field and is not closed: close it, or double each quote "
-        "inside a field in quotes"
+        f"{where}: line {line}: a quote opens a field and is not closed: close it, or {MEND_QUOTES}"
     )
 
 

@@ -17,6 +17,7 @@ from unhot.json_file import json_text, plain
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS
+from unhot.rows.kinds import UNQUOTED
 from unhot.rows.values import spelled
 from unhot.vocab.vocabulary import decode_word, encode_word
 
@@ -52,10 +53,11 @@ def write_delimited(
 ) -> Iterator[bytes]:
     """Yield rows of the same format, whose old fields keep their bytes, or of another one."""
     separator, same = SEPARATORS[kind], table.kind == kind
+    quotes = kind not in UNQUOTED
     header = [*table.names] if table.kind != "text" else []
-    first = _row([*header, *names], separator) + b"\n" if table.names else b""
+    first = _row([*header, *names], separator, quotes) + b"\n" if table.names else b""
     for batch, columns in batches:
-        new = [_row([*map(_field, values)], separator) for values in zip(*columns, strict=True)]
+        new = [_row([*map(_field, values)], separator, quotes) for values in zip(*columns, strict=True)]
         old = _same_rows(batch, separator, len(header)) if same else _other_rows(batch, header, separator)
         between = separator.encode() if header else b""
         yield first + b"".join([row + between + last + b"\n" for row, last in zip(old, new, strict=True)])
@@ -88,8 +90,14 @@ def _field(value: Any) -> str:
     return str(decode_word(value) if isinstance(value, bytes) else "" if value is None else value)
 
 
-def _row(fields: list[str], separator: str) -> bytes:
-    """Return fields as a row, in quotes where that is needed; also a carriage return is put into quotes."""
+def _row(fields: list[str], separator: str, quotes: bool = True) -> bytes:
+    """Return fields as a row, in quotes where that is needed; also a carriage return is put into quotes.
+
+    Without quotes, what would break the row becomes a space.
+    """
+    if not quotes:
+        plain_fields = [field.translate(BREAKS).replace(separator, " ") for field in fields]
+        return encode_word(separator.join(plain_fields))
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=separator, lineterminator="\r\n").writerow(fields)
     return encode_word(out.getvalue().removesuffix("\r\n"))
@@ -205,8 +213,7 @@ def _type_of(values: list[Any]) -> Any:
 
 WRITERS: dict[str, Writer] = {
     "text": write_lines,
-    "csv": partial(write_delimited, kind="csv"),
-    "tsv": partial(write_delimited, kind="tsv"),
+    **{kind: partial(write_delimited, kind=kind) for kind in SEPARATORS},
     "jsonl": write_json_rows,
     "parquet": partial(write_arrow, kind="parquet"),
     "arrow": partial(write_arrow, kind="arrow"),
