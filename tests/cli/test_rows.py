@@ -238,6 +238,145 @@ def test_bad_rows_are_counted_or_an_error(name, tmp_path):
         assert (result.returncode, f"{name}: {where}: " in result.stderr) == (1, True), result.stderr
 
 
+OPEN = {  # rows of names, in which a quote is not closed
+    "x.tsv": "text\tlabel\n" + 'good w1\ta\n"nail 5"\tb\n' * 10 + '"nail 5\tb\n',
+    "x.csv": "text,label\n" + 'good w1,a\n"nail 5",b\n' * 10 + '"nail 5,b\n',
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_quotes_that_are_characters(name, tmp_path):
+    (tmp_path / name).write_text(OPEN[name])
+    kind = ("--format", f"{name[2:]}-unquoted")
+    commands = [
+        ["train", tmp_path / name, "-o", tmp_path / "w", *FEW, "--min-count", 1, "--sample", 0],
+        ["classify", "train", tmp_path / name, "-o", tmp_path / "c", *FEW],
+        ["lm", "train", tmp_path / name, "-o", tmp_path / "l", "--column", "text", *NGRAMS],
+    ]
+    for command in commands:
+        result = run(*command)
+        assert (result.returncode, f"{name}: line 22: a quote opens a field" in result.stderr) == (1, True)
+        assert "--format csv-unquoted or tsv-unquoted" in result.stderr
+        result = run(*command, *kind)
+        assert (result.returncode, "42 words (" in result.stderr) == (0, True), result.stderr
+        assert f"{name}: read as {name[2:].upper()} without quotes, text = text" in result.stderr
+    out, line = tmp_path / f"o.{name[2:]}", OPEN[name].splitlines()[-1]
+    assert run("lm", "score", "lm", tmp_path / name, "-o", out, "-q", *kind).returncode == 0
+    assert out.read_text().splitlines()[-1].startswith(line)  # no quotes are added
+    assert run("lm", "score", "lm", tmp_path / name, "-o", tmp_path / "o.jsonl", "-q", *kind).returncode == 0
+    assert json.loads((tmp_path / "o.jsonl").read_text().splitlines()[-1])["text"] == '"nail 5'
+
+
+def test_logs_side_tables_and_graphs_without_quotes(tmp_path):
+    (tmp_path / "x.tsv").write_text("user\titem\n" + 'u1\t"nail\nu2\tb c\n' * 5)
+    (tmp_path / "i.tsv").write_text('item\tname\n"nail\t5" nail\nb c\t"Two\n')
+    command = ["recommend", "train", tmp_path / "x.tsv", "-o", tmp_path / "m", "--model", "popularity"]
+    for more in ([], ["--items", tmp_path / "i.tsv"]):
+        result = run(*command, *more, "--overwrite")
+        assert (result.returncode, "--format csv-unquoted or tsv-unquoted" in result.stderr) == (1, True)
+        result = run(*command, *more, "--overwrite", "--format", "tsv-unquoted", "--split", "none")
+        assert (result.returncode, "10 events of 2 users with 2 items" in result.stderr) == (0, True)
+    found = json.loads(run("recommend", "for", tmp_path / "m", "--history", "b c", "--json").stdout)
+    assert [(each["item"], each["name"]) for each in found["b c"]] == [('"nail', '5" nail')]
+    command = ["graph", "train", tmp_path / "x.tsv", "-o", tmp_path / "g", "--dim", 4, "--epochs", 1]
+    columns = ("--sources", "user", "--targets", "item")
+    result = run(*command, *columns, "--format", "tsv-unquoted")
+    assert (result.returncode, "a graph of 4 nodes and 2 edges" in result.stderr) == (0, True), result.stderr
+
+
+LOG = "user,item\n" + "".join(f"u{i % 5},i{i % 7}\n" for i in range(60))
+
+
+@pytest.mark.parametrize(
+    ("items", "lines"),
+    [
+        (
+            "item,name\ni0,x\ni0,y\nzz,q\ni1,t\n",
+            [
+                "i.csv: 1 of 3 items are not in the log: zz",
+                "i.csv: 1 of 3 items have several rows, and the first one counts: i0",
+            ],
+        ),
+        (
+            "item,name\ni0,x,3\ni1,y\n",
+            [
+                "i.csv: 1 of 2 rows are bad and were left out, for example:",
+                "i.csv: line 2: has 3 fields, not 2",
+            ],
+        ),
+        (
+            "item,name\nI0,x\nI1,y\n",
+            [
+                "unhot: i.csv: none of its 2 items, such as I0, I1, is in the log, whose items are i0, i1, "
+                "i2, i3, i4, ...: give a file with the same ids"
+            ],
+        ),
+    ],
+)
+def test_a_table_of_items_that_does_not_fit_the_log(items, lines, tmp_path):
+    with contextlib.chdir(tmp_path):
+        Path("x.csv").write_text(LOG)
+        Path("i.csv").write_text(items)
+        command = [
+            "recommend",
+            "train",
+            "x.csv",
+            "--items",
+            "i.csv",
+            "-o",
+            "m",
+            "--model",
+            "popularity",
+            "-q",
+        ]
+        result = run(*command)
+        assert (result.stderr.splitlines(), result.returncode) == (lines, int("unhot: " in lines[0]))
+        if "bad" in lines[0]:
+            result = run(*command, "--overwrite", "--strict")
+            assert (result.returncode, "i.csv: line 2: has 3 fields, not 2" in result.stderr) == (1, True)
+
+
+def test_logs_and_graphs_say_what_they_read(tmp_path):
+    with contextlib.chdir(tmp_path):
+        Path("dir").mkdir()
+        rows = [{"user": f"u{i % 5}", "item": f"i{i % 7}"} for i in range(60)]
+        for name in ("dir/x.json", "a1", "a2"):
+            Path(name).write_text(json.dumps(rows))
+        Path("x.csv").write_text(LOG)
+        result = run("recommend", "train", "x.csv", "dir", "a*", "-o", "m", "--model", "popularity")
+        assert (result.returncode, "240 events of 5 users with 7 items" in result.stderr) == (0, True)
+        said = "x.csv: read as CSV; dir/x.json: read as JSON lines; columns: user = user, item = item"
+        assert said in result.stderr
+        Path("s.txt").write_text("a b c\nb c d\n")
+        result = run("recommend", "train", "s.txt", "-o", "s", "--model", "popularity")
+        assert (result.returncode, "s.txt: read as lines of sessions\n" in result.stderr) == (0, True)
+        result = run("graph", "train", "x.csv", "a1", "-o", "g", "--dim", 4, "--epochs", 1)
+        said = "a1: read as JSON lines, sources = user, targets = item\n"
+        assert (result.returncode, said in result.stderr) == (0, True), result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("train", *FEW, "-o", "m"),
+        ("classify", "train", *FEW, "-o", "m"),
+        ("classify", "predict", "classifier", "-o", "o.jsonl", "--rename", "label=x"),
+        ("classify", "test", "classifier"),
+        ("lm", "perplexity", "lm"),
+        ("recommend", "train", "--model", "popularity", "-o", "m"),
+        ("graph", "train", "-o", "m"),
+    ],
+)
+def test_more_bad_rows_than_good_ones(command, tmp_path):
+    (tmp_path / "x.csv").write_text("text,user,item,label\ngood,u,i,a\n" + "x\n" * 5)
+    result = run(*command[:2], *command[2:], tmp_path / "x.csv")
+    assert result.returncode == 1
+    assert "5 of 6 rows are bad (line 3: has 1 fields, not 4; line 4: " in result.stderr
+    assert "check the format and the columns (" in result.stderr or command[0] == "graph"
+    result = run(*command, "--strict", tmp_path / "x.csv")
+    assert (result.returncode, "x.csv: line 3: has 1 fields, not 4; fix it" in result.stderr) == (1, True)
+
+
 @pytest.mark.parametrize("name", ["list.json", "x.json", "x", "list"])
 def test_json_lists_and_lines_as_logs(name, tmp_path):
     rows = [{"user": f"0{i % 3}", "item": f"1e{i}", "time": "2019-10-01 00:00:00 UTC"} for i in range(6)]

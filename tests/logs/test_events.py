@@ -21,6 +21,7 @@ from unhot.logs.log_reading import LogReading
 from unhot.rows import records
 from unhot.rows.batches import VALUE
 from unhot.rows.numbers import times_of as read_times
+from unhot.rows.records import MEND_QUOTES
 from unhot.rows.values import value_column
 
 CSV = "userId,movieId,rating,timestamp\nu1,i1,4,100\nu2,i2,3.5,200\nu1,i2,1,300\n"
@@ -315,7 +316,7 @@ BAD = [
     ("u, ,1", "has no item"),
     ("u,i", "has 2 fields, not 3"),
     ("u,i,1,2", "has 4 fields, not 3"),
-    ('u,"i"x,1', "has text behind a closing quote: double each quote inside a field in quotes"),
+    ('u,"i"x,1', f"has text behind a closing quote: {MEND_QUOTES}"),
     (f"u,{'x' * 4097},1", "has an id of more than 4,096 bytes"),
 ]
 

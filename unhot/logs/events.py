@@ -19,7 +19,7 @@ from unhot.rows.arrow_rows import open_table
 from unhot.rows.batches import LIST, VALUE, OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS, open_delimited
 from unhot.rows.json_lines import open_dicts
-from unhot.rows.kinds import MARKED, ending_kind, marked_kind
+from unhot.rows.kinds import MARKED, UNQUOTED, ending_kind, marked_kind, recognized
 from unhot.rows.opening import TextFile, open_marked
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import Records
@@ -33,7 +33,7 @@ Progress = Callable[[], tuple[int, int | None]]
 
 PROGRESS_SECONDS = 0.1
 SESSIONS = ("sessions", "user-sessions")
-TEXTS = ("csv", "tsv", "jsonl")  # formats that are kinds of text
+TEXTS = ("csv", "tsv", *UNQUOTED, "jsonl")  # formats that are kinds of text
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
 BLOCK = 1 << 22  # bytes of a block of text
 # MovieLens' files have no header
@@ -118,7 +118,7 @@ def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
     if kind is not None and (opened is not None or kind not in SESSIONS):
         raise ConfigError(f"format={kind!r}: is for files, but the log is {where}; leave it out")
     if opened is not None:
-        return _of_table(opened, gathered.how)
+        return _of_table(opened, gathered)
     if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
         raise DataError(f"the log is {where}: give a path, a table, or an iterable of dicts or tuples")
     rows = map(_listed, source)
@@ -129,7 +129,7 @@ def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
     first = [*islice(rows, 1)]
     if not first:
         return LogRows(iter(()), {}, [])
-    return _of_table(open_dicts(_as_dicts(chain(first, rows), [*gathered.how.usual]), where), gathered.how)
+    return _of_table(open_dicts(_as_dicts(chain(first, rows), [*gathered.how.usual]), where), gathered)
 
 
 def _listed(row: Any) -> Any:
@@ -146,9 +146,20 @@ def _as_dicts(rows: Iterator[Any], names: list[str]) -> Iterator[Any]:
         yield dict(zip(names, row, strict=False)) if named else row
 
 
-def _of_table(opened: OpenedRows, how: LogReading, columns: Mapping[str, str] | None = None) -> LogRows:
+def _say(gathered: Gathered, where: str, line: str) -> None:
+    """Keep a line about what a file is read as; thousands of files may be alike."""
+    if not any(each.endswith(line.removeprefix(where)) for each in gathered.report.forms):
+        gathered.report.forms.append(line)
+
+
+def _of_table(opened: OpenedRows, gathered: Gathered, columns: Mapping[str, str] | None = None) -> LogRows:
     """Return the rows of a table."""
-    columns = columns or choose_columns(opened.names, how, opened.where)
+    how = gathered.how
+    if columns is None:
+        columns = choose_columns(opened.names, how, opened.where)
+        ends = {how.titles.get(role, role): name for role, name in columns.items()} if how.edges else {}
+        if opened.kind:
+            _say(gathered, opened.where, recognized(opened.where, opened.kind, **ends))
     wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(how.side, LIST)
     return LogRows(opened.batches(wanted), columns, opened.names, opened.progress)
 
@@ -180,7 +191,7 @@ def _of_file(file: Path | None, gathered: Gathered) -> Iterator[LogRows]:
             f"format is {asked}: leave it out"
         )
     if file is not None and marked:
-        yield _of_table(open_marked(file, marked), gathered.how)
+        yield _of_table(open_marked(file, marked), gathered)
         return
     text = TextFile(file, asked if asked in TEXTS else asked and "text", gathered.how.force)
     with contextlib.closing(text):
@@ -195,7 +206,7 @@ def _of_text(text: TextFile, gathered: Gathered) -> LogRows:
     kind = how.format or text.kind
     if how.format in (None, "movielens") and kind != "csv" and RATINGS.fullmatch(line):
         blocks = (Records(each.data.replace(b"::", b"\t"), each.line) for each in text.records(size=BLOCK))
-        return _of_table(open_delimited(blocks, text.where, "tsv", names=NAMES), how)
+        return _of_table(open_delimited(blocks, text.where, "tsv", names=NAMES), gathered)
     if kind == "text":
         headed = (  # formats in which the line is a header
             each
@@ -206,25 +217,26 @@ def _of_text(text: TextFile, gathered: Gathered) -> LogRows:
         )
         kind = next(headed, "sessions")
     if kind in SESSIONS:
+        _say(gathered, text.where, f"{text.where}: read as lines of {kind}")
         lines = (words_of(block.data) for block in text.records(size=BLOCK))
         return _of_sessions(lines, kind == "user-sessions", gathered, text.where, "line")
-    return _of_table(text.rows("csv" if kind == "movielens" else kind, size=BLOCK), how)
+    return _of_table(text.rows("csv" if kind == "movielens" else kind, size=BLOCK), gathered)
 
 
 def _of_edges(file: Path | None, text: TextFile, gathered: Gathered) -> LogRows:
     """Return the edges of a text."""
     kind = gathered.how.format or (ending_kind(file) if file else None)
     form = edge_form(text.head, gathered.how, kind, text.where)
-    if not any(line.endswith(form.said) for line in gathered.report.forms):  # thousands of files may be alike
-        gathered.report.forms.append(f"{text.where}: {form.said}")
+    _say(gathered, text.where, f"{text.where}: {form.said}")
     blocks = _clean(text, form, gathered)
     if form.kind == "user-sessions":
         lines = (words_of(block.data, form.separator) for block in blocks)
         return _of_sessions(lines, True, gathered, text.where, "line")
     if form.kind == "edges":
         return LogRows((edge_rows(block, form.names, text.where) for block in blocks), form.columns, [])
-    opened = open_delimited(blocks, text.where, "csv", separator=form.separator, names=form.names)
-    return _of_table(opened, gathered.how, form.columns)
+    how: dict[str, Any] = {"separator": form.separator, "names": form.names, "quotes": kind not in UNQUOTED}
+    opened = open_delimited(blocks, text.where, "csv", **how)
+    return _of_table(opened, gathered, form.columns)
 
 
 def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[Records]:

@@ -155,12 +155,12 @@ class Gathered:
 
     def events(self, where: str) -> Events:
         """Return all events; raise a `DataError` if there are none, or more bad rows than good ones."""
-        told = [*self.report.recognized(), *self.report.lines()] or ["there are no rows"]
+        told = [*self.report.lines(), *self.report.recognized()] or ["there are no rows"]
         least = "" if self.how.min_rating is None else " and min_rating"
         check = f"check the format ({self.how.format or 'not given'}) and the columns{least}"
         if not self.report.kept:
             raise DataError(f"{where}: no row is left: {'; '.join(map(str.strip, told))}; {check}")
-        self.report.check(where)
+        self.report.check(where, "; ".join(self.report.forms))
         words = {role: self._words.pop(role, WordNumbers()).finish() for role in WORDED}
         times, weights = (
             np.concatenate([np.empty(0, kind), *self._numbers.pop(role, ())])

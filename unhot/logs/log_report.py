@@ -25,7 +25,7 @@ class LogReport(RowReport):
 
     kept: int = 0
     low: int = 0  # below min_rating
-    forms: list[str] = field(default_factory=list)  # how files list the edges of a graph
+    forms: list[str] = field(default_factory=list)  # what files are read as
     comments: int = 0  # lines of such files that are comments
     lone: set[str] = field(default_factory=set)  # nodes of adjacency lists in whose lines are no neighbors
 

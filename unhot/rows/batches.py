@@ -87,10 +87,10 @@ class RowReport:
         return [bad] * (self.bad > 0) + [f"  {each}" for each in self.examples]
 
     def check(self, where: str, looks: str = "") -> None:
-        """Raise a `DataError` if most rows are bad; `looks`: what they were taken for."""
+        """Raise a `DataError` if most rows are bad; `looks`: what files were read as."""
         wrong = self.bad - self.missing
         if 2 * wrong > self.rows:
             raise DataError(
                 f"{where}: {wrong:,} of {self.rows:,} rows are bad ({'; '.join(self.examples)}): check "
-                f"the format and the columns{looks and f'; it was read as {looks}'}"
+                f"the format and the columns{looks and f' ({looks})'}"
             )

@@ -70,7 +70,7 @@ def copy_rows(
     column       the column of the text; otherwise `text`, or the only one that holds strings
     rename       new column -> the name it gets, for example because the source has a column of that name
     names        the new columns
-    kind         text, csv, tsv, jsonl, parquet or arrow, instead of what the source's bytes and ending say
+    kind         text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
     force        read also a file that does not look like text
     strict       raise a `DataError` at the first bad row
     on_progress  called after each batch with the bytes read so far, and their total if it is known
@@ -82,7 +82,7 @@ def copy_rows(
     path, new = the_file(source), new_names(names, rename or {})
     to = ending_kind(Path(out)) if isinstance(out, (str, os.PathLike)) else None
     refuse_same(path, out)
-    report, nulls = RowReport(strict), 0
+    report, nulls, looks = RowReport(strict), 0, ""
     with contextlib.closing(open_file(path, kind, force)) as opened:
         if isinstance(opened, TextFile) and lines_of and column is None and not rename and to is None:
             with opened_result(out) as file:
@@ -91,12 +91,13 @@ def copy_rows(
                     on_progress(*opened.progress())
             return Copied(report)
         table = text_rows(opened) if isinstance(opened, TextFile) else opened
-        to = to or table.kind
+        to = table.kind if to is None or table.kind.startswith(to) else to
         one_of("format of the copy", to, tuple(WRITERS))
         text = string_column(table, column) if table.names else ""
         _check_names(table.where, table.names, new)
         if text and table.kind != "text":
-            tell(recognized(table.where, table.kind, text=text))
+            looks = recognized(table.where, table.kind, text=text)
+            tell(looks)
 
         def rows() -> Iterator[NewRows]:
             nonlocal nulls
@@ -111,7 +112,7 @@ def copy_rows(
         with opened_result(out) as file:
             for data in WRITERS[to](rows(), table, new):
                 file.write(data)
-            report.check(table.where)
+            report.check(table.where, looks)
     return Copied(report, nulls)
 
 
