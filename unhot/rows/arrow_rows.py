@@ -11,11 +11,13 @@ import numpy as np
 from unhot.errors import DataError
 from unhot.rows.arrow import decoded_slices, holds_tokens, is_list, pyarrow, record_batch
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch
+from unhot.rows.kinds import ARROW, HEAD
 
 CHUNK = 1 << 20  # about how many bytes of cells are read at a time
 MOST = 1 << 16  # rows of a batch
 DATASET_ROWS = 1000  # rows read from a dataset at a time
 USUAL_NAME = "text"
+CODECS = {"zstd": b"\x28\xb5\x2f\xfd", "lz4": b"\x04\x22\x4d\x18"}  # how compressed buffers begin
 
 
 class ArrowStream(Protocol):
@@ -104,9 +106,21 @@ def open_arrow_file(path: Path) -> OpenedRows:
         except pyarrow().ArrowInvalid:
             source.seek(0)
             batches = file = ipc.open_stream(source)
-    except (pyarrow().ArrowException, OSError) as error:
+        packing = {"compression": _compression(path)}
+    except (pyarrow().ArrowException, OSError, EOFError) as error:
         raise unreadable(str(path), "arrow", error) from error
-    return open_batches(partial(_select, map(_whole, batches)), file.schema, str(path), "arrow")
+    opened = open_batches(partial(_select, map(_whole, batches)), file.schema, str(path), "arrow")
+    return opened._replace(packing=packing)
+
+
+def _compression(path: Path) -> str | None:
+    """Return the codec of the buffers of the first batch; Arrow itself does not tell."""
+    source = pyarrow().memory_map(str(path))
+    source.seek(len(ARROW) + 2 if source.read(len(ARROW)) == ARROW else 0)
+    messages = pyarrow("pyarrow.ipc").MessageReader.open_stream(source)
+    body = next((each.body for each in messages if each.type == "record batch"), None)
+    head = b"" if body is None else body.slice(0, min(HEAD, body.size)).to_pybytes()
+    return next((codec for codec, mark in CODECS.items() if mark in head), None)
 
 
 def _whole(batch: Any) -> Any:

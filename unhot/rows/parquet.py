@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ GROWTH = 8  # how many times as many rows the next batch may have; how much larg
 def open_parquet(path: Path) -> OpenedRows:
     """Open a file; every failure is a `DataError` that names it."""
     where, size = str(path), path.stat().st_size
-    done = 0  # rows read so far
+    done, packing = 0, dict[str, Any]()  # rows read so far
     try:
         # with a buffer, the columns of a row group are read in pieces instead of all at once
         file = pyarrow("pyarrow.parquet").ParquetFile(
@@ -31,6 +32,7 @@ def open_parquet(path: Path) -> OpenedRows:
         nonlocal done
         with contextlib.closing(file):
             for batch in _small_batches(file, CHUNK, columns):
+                packing.update({} if done else _packing(file.metadata))
                 done += len(batch)
                 yield batch
 
@@ -38,7 +40,19 @@ def open_parquet(path: Path) -> OpenedRows:
         return size * done // max(rows, 1), size
 
     opened = open_batches(batches, schema, where, "parquet")
-    return opened._replace(progress=progress, close=file.close)
+    return opened._replace(progress=progress, close=file.close, packing=packing)
+
+
+def _packing(file: Any) -> dict[str, Any]:
+    """Return how a file is compressed, a codec or a dict of codecs of columns, and where its groups end."""
+    group = file.row_group(0)
+    codecs = {each.path_in_schema: each.compression for each in map(group.column, range(group.num_columns))}
+    codecs = {
+        path: codec.replace("UNCOMPRESSED", "NONE").removesuffix("_RAW") for path, codec in codecs.items()
+    }
+    sizes = [file.row_group(number).num_rows for number in range(file.num_row_groups)]
+    one = len({*codecs.values()}) == 1
+    return {"compression": next(iter(codecs.values())) if one else codecs, "ends": {*accumulate(sizes)}}
 
 
 def _small_batches(file: Any, size: int, columns: list[str] | None) -> Iterator[Any]:

@@ -7,7 +7,7 @@ yields the bytes of a file.
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from typing import Any, TypeAlias
@@ -28,6 +28,7 @@ BREAKS = str.maketrans("\t\n\r", "   ")  # a label that holds one of these would
 SURROGATES = re.compile("[\ud800-\udfff]")  # what is not UTF-8; see `decode_word`
 BLANKS = b" \t\r\n"  # white space of JSON
 GROUP = 1 << 23  # bytes of a row group that is written
+LARGEST = 1 << 26  # the same if the source has row groups, whose ends it keeps
 
 
 def write_lines(batches: Iterator[NewRows], table: OpenedRows, names: list[str]) -> Iterator[bytes]:
@@ -150,30 +151,40 @@ def write_arrow(
     """Yield a parquet or an Arrow file; the first rows decide the types of its columns."""
     pending, kept = PendingBytes(), list[Any]()
     writer = schema = None
-    size = 0
+    size = done = 0
+    packing = table.packing if table.kind == kind else {}
     for batch, columns in batches:
         kept.append(_arrow_rows(batch, table, columns, names, schema))
         schema = kept[0].schema if schema is None else schema
-        writer = writer or _opened_writer(kind, pending, schema)
-        size += kept[-1].nbytes
-        if size > GROUP:
+        writer = writer or _opened_writer(kind, pending, schema, names, packing)
+        size, done = size + kept[-1].nbytes, done + len(kept[-1])
+        if done in packing.get("ends", ()) or size > (LARGEST if "ends" in packing else GROUP):
             writer.write_table(pyarrow().Table.from_batches(kept))
             kept, size = [], 0
             yield pending.take()
     if writer is None and table.names:
         old = [name for name in table.names if table.kind != "text"]
         schema = pyarrow().schema([(name, pyarrow().string()) for name in [*old, *names]])
-        writer = _opened_writer(kind, pending, schema)
-    if writer:
+        writer = _opened_writer(kind, pending, schema, names, {})
+    if writer and (kept or not done):
         writer.write_table(pyarrow().Table.from_batches(kept, schema))
+    if writer:
         writer.close()
     yield pending.take()
 
 
-def _opened_writer(kind: str, sink: PendingBytes, schema: Any) -> Any:
-    if kind == "parquet":
-        return pyarrow("pyarrow.parquet").ParquetWriter(sink, schema)
-    return pyarrow("pyarrow.ipc").new_file(sink, schema)
+def _opened_writer(
+    kind: str, sink: PendingBytes, schema: Any, names: list[str], packing: Mapping[str, Any]
+) -> Any:
+    """Open a parquet or an Arrow file, compressed as the source is; new columns as its first one."""
+    codec = packing.get("compression")
+    if kind == "arrow":
+        ipc = pyarrow("pyarrow.ipc")
+        return ipc.new_file(sink, schema, options=ipc.IpcWriteOptions(compression=codec))
+    if isinstance(codec, dict):
+        paths = (path for name in names for path in (name, f"{name}.list.element"))
+        codec = dict.fromkeys(paths, next(iter(codec.values()))) | codec
+    return pyarrow("pyarrow.parquet").ParquetWriter(sink, schema, compression=codec or "snappy")
 
 
 def _arrow_rows(
