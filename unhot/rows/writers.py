@@ -75,13 +75,20 @@ def _same_rows(batch: RowBatch, separator: str, width: int) -> Iterator[bytes]:
 
 
 def _other_rows(batch: RowBatch, header: list[str], separator: str) -> Iterator[bytes]:
-    for record in batch.dicts():
-        if not record.keys() <= set(header):
-            raise DataError(
-                f"{batch.where}: a row has other columns than the first ones ({', '.join(record)[:200]}): "
-                "write .jsonl, or give all rows the same columns"
-            )
+    for record in same_columns(batch, header):
         yield _row([_field(record.get(name)) for name in header], separator) if header else b""
+
+
+def same_columns(batch: RowBatch, names: list[str]) -> list[dict[str, Any]]:
+    """Return the rows of a batch; raise a `DataError` if one has a column that is none of these."""
+    records = batch.dicts()
+    for place, record in enumerate(records):
+        if not record.keys() <= {*names}:
+            raise DataError(
+                f"{batch.where}: {batch.unit} {batch.number(place)} has other columns than the first rows "
+                f"({', '.join(record)[:200]}): write .jsonl, or give all rows the same columns"
+            )
+    return records
 
 
 def _field(value: Any) -> str:
@@ -196,7 +203,7 @@ def _arrow_rows(
         if table.kind in ("parquet", "arrow"):
             rows = batch.raw
         else:
-            records = batch.dicts()
+            records = same_columns(batch, table.names)
             given = [*schema][:old] if schema else None
             if given is None and table.kind != "jsonl":
                 given = [(name, arrow.string()) for name in table.names if table.kind != "text"]
