@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from unhot.errors import DataError
 from unhot.rows.arrow import pyarrow
 from unhot.rows.values import as_bytes
 from unhot.types import Bytes, Doubles
@@ -116,7 +117,14 @@ def in_seconds(times: Doubles) -> Doubles:
     if DATES[0] <= middle <= DATES[1] and (times % 1 == 0).all():
         years, rest = np.divmod(times.astype(np.int64), 10_000)
         months, days = np.divmod(rest, 100)
-        if ((months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)).all():
+        dates = (months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)
+        if not dates.all() and 2 * dates.sum() > dates.size:
+            raise DataError(
+                f"{int((~dates).sum()):,} of {dates.size:,} times are no dates, such as "
+                f"{times[~dates][0]:.0f}, among dates such as 20240115: give --time-format %Y%m%d, which "
+                "leaves their rows out"
+            )
+        if dates.all():
             first = (years - 1970).astype("datetime64[Y]") + (months - 1).astype("timedelta64[M]")
             seconds = (first + (days - 1).astype("timedelta64[D]")).astype("datetime64[s]")
             return np.asarray(seconds.astype(np.int64), np.float64)
