@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import json
 import os
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -483,3 +484,131 @@ def test_copies_keep_the_bytes_of_fields(tmp_path):
     assert found[0].startswith(b'{ "text":"a\\u00e9",  "n": 1.50,"big":1e400, "label": ')
     assert found[1] == b'{"n":007,"text":"b"}\n'
     assert found[2].startswith(b'{"text":"c","n":null, "label": ')
+
+
+def test_a_column_that_comes_later(tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"text": "good"}\n' * 1500 + '{"text": "w1", "more": 1}\n')
+    command = ("lm", "score", "lm", tmp_path / "x.jsonl", "-q", "-o")
+    assert run(*command, tmp_path / "o.jsonl").returncode == 0
+    assert json.loads((tmp_path / "o.jsonl").read_text().splitlines()[-1])["more"] == 1
+    for name in ("o.csv", "o.parquet", "o.arrow"):
+        result = run(*command, tmp_path / name)
+        assert result.returncode == 1
+        assert "x.jsonl: line 1501 has other columns than the first rows (text, more): " in result.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"x.jsonl", "o.jsonl"}
+
+
+def test_a_truncated_file_names_its_last_line(tmp_path):
+    lines = [json.dumps({"text": os.urandom(40).hex()}) + "\n" for _ in range(20_000)]
+    packed = gzip.compress("".join(lines).encode())
+    (tmp_path / "x.gz").write_bytes(packed[: len(packed) // 2])
+    result = run("lm", "perplexity", "lm", tmp_path / "x.gz")
+    last = int(result.stderr.partition("cut short behind line ")[2].partition(":")[0].replace(",", ""))
+    assert 5_000 < last < 15_000
+
+
+def test_a_number_among_dates_that_is_none(tmp_path):
+    (tmp_path / "x.csv").write_text("user,item,time\n" + "u,i,20231127\n" * 3 + "u,i,20231327\n")
+    command = ["recommend", "train", tmp_path / "x.csv", "-o", tmp_path / "m", "--model", "popularity"]
+    result = run(*command)
+    assert (result.returncode, "1 of 4 times are no dates, such as 20231327" in result.stderr) == (1, True)
+    result = run(*command, "--time-format", "%Y%m%d", "--split", "none")
+    assert (result.returncode, "  line 5: has a time that" in result.stderr) == (0, True), result.stderr
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("2019-10-01T02:00:00+02:00", "2019-10-01 02:00:00+02:00", "2019-10-01T00:00:00Z", "2019-10-01"),
+        *("2019-10-01T00:00:00.000Z", "2019-10-01T00:00:00.000000000Z", "2019-10-01T02:00:00.0+0200"),
+        *("1569888000", "1569888000.0", "1569888000000", "1569888000000000", "1569888000000000000"),
+    ],
+)
+def test_one_time_in_many_spellings(cell, tmp_path):
+    (tmp_path / "x.csv").write_text("user,item,time\n" + f"u,i,{cell}\n" * 3)
+    assert read_events(tmp_path / "x.csv").times.tolist() == [1569888000.0] * 3
+
+
+def test_times_of_arrow(tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    day = datetime(2019, 10, 1)  # noqa: DTZ001
+    kinds = ["date32", "date64", *(f"timestamp[{unit}]" for unit in ("s", "ms", "us", "ns"))]
+    columns = [arrow.array([day.date() if "date" in kind else day] * 3, kind) for kind in kinds]
+    zoned = arrow.array([1569888000] * 3).cast(arrow.timestamp("s", "Europe/Berlin"))
+    for cells in (
+        *columns,
+        zoned,
+        arrow.array([20191001] * 3),
+        arrow.array(["2019-10-01"] * 3).dictionary_encode(),
+    ):
+        table = arrow.table({"user": ["u"] * 3, "item": ["i"] * 3, "time": cells})
+        parquet.write_table(table, tmp_path / "x.parquet")
+        for source in (table, tmp_path / "x.parquet"):
+            assert read_events(source).times.tolist() == [1569888000.0] * 3
+
+
+@pytest.mark.parametrize("codecs", ["zstd", "gzip", "none", {"id": "none", "text": "zstd", "tags": "gzip"}])
+def test_a_copy_of_parquet_is_packed_as_its_source(codecs, tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {"id": range(900), "text": ["good w1"] * 900, "tags": ["x"] * 900}
+    parquet.write_table(arrow.table(columns), tmp_path / "x.parquet", compression=codecs, row_group_size=400)
+    for rename, out in (("label=guess", "o.parquet"), ("label=x", "o.arrow")):
+        result = run(
+            "classify",
+            "predict",
+            "classifier",
+            tmp_path / "x.parquet",
+            "-o",
+            tmp_path / out,
+            "--rename",
+            rename,
+        )
+        assert result.returncode == 0, result.stderr
+    found = parquet.ParquetFile(tmp_path / "o.parquet").metadata
+    assert [found.row_group(i).num_rows for i in range(found.num_row_groups)] == [400, 400, 100]
+    for name in (codecs, codecs, codecs) if isinstance(codecs, str) else codecs.values():
+        assert name in ("none", *(found.row_group(0).column(i).compression.lower() for i in range(3)))
+    packed = [found.row_group(2).column(i).compression for i in range(5)]
+    usual = {"none": "UNCOMPRESSED"}
+    given = [codecs] * 5 if isinstance(codecs, str) else [*codecs.values(), "none", "none"]
+    assert packed == [usual.get(codec, codec.upper()) for codec in given]
+    assert parquet.read_table(tmp_path / "o.parquet").num_rows == 900
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4", None])
+@pytest.mark.parametrize("make", ["new_file", "new_stream"])
+def test_a_copy_of_an_arrow_file_is_packed_as_its_source(codec, make, tmp_path):
+    arrow, ipc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.ipc")
+    table = arrow.table({"text": ["good w1 bad w2"] * 5000})
+    options = ipc.IpcWriteOptions(compression=codec)
+    with getattr(ipc, make)(tmp_path / "x.arrow", table.schema, options=options) as writer:
+        writer.write_table(table)
+    result = run("lm", "score", "lm", tmp_path / "x.arrow", "-o", tmp_path / "o.arrow")
+    assert result.returncode == 0, result.stderr
+    copied = ipc.open_file(tmp_path / "o.arrow").read_all()
+    with ipc.new_file(tmp_path / "again.arrow", copied.schema, options=options) as writer:
+        writer.write_table(copied)
+    sizes = [(tmp_path / name).stat().st_size for name in ("o.arrow", "again.arrow")]
+    assert sizes[0] == sizes[1]
+
+
+def test_cells_of_frames_are_texts_and_labels():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    texts, labels = ["good w1", "bad w2", None, "good w3"] * 10, ["a", "b", "a", None] * 10
+    frame, arrow = pandas.DataFrame({"text": texts, "label": labels}), pytest.importorskip("pyarrow")
+    table = arrow.table({"text": texts, "label": labels})
+    encoded = [column.dictionary_encode() for column in table.columns]
+    both, numbers = polars.from_arrow(table), frame.assign(label=[1.0, 2.0, float("nan"), 1.0] * 10)
+    words = [word for word in dict.fromkeys(texts) if word]
+    sources = [table, frame, frame.astype("category"), frame.astype("string"), both, numbers]
+    sources += [arrow.table(encoded, table.column_names), both.cast(polars.Categorical)]
+    sources += [both.with_columns(polars.col("text").cast(polars.Enum(words)))]
+    for source in sources:
+        found = unhot.Classifier(dim=4, epochs=1, threads=1).fit(source)
+        assert found.labels == (["1", "2"] if source is numbers else ["a", "b"])
+        model = unhot.NGramModel(order=2, smoothing="witten_bell").fit(source, column="text")
+        assert model.perplexity(source, column="text")[:2] == (40, 100)
+    log = pandas.DataFrame({"user": ["u", "v", None, "u"], "item": [1.0, 2.0, 3.0, float("nan")]})
+    log["time"] = pandas.to_datetime(["2023-01-01", None, "2023-01-02", "2023-01-03"])
+    found = read_events(log)
+    assert (found.user_words, found.item_words, found.report.bad) == (["u"], ["1"], 3)
