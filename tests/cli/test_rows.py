@@ -309,7 +309,7 @@ LOG = "user,item\n" + "".join(f"u{i % 5},i{i % 7}\n" for i in range(60))
             "item,name\nI0,x\nI1,y\n",
             [
                 "unhot: i.csv: none of its 2 items, such as I0, I1, is in the log, whose items are i0, i1, "
-                "i2, i3, i4, ...: give a file with the same ids"
+                "i2, i3, i4: give a file with the same ids"
             ],
         ),
     ],

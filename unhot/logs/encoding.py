@@ -57,8 +57,11 @@ def read_log(
     core, how = whole("core", core, 0), LogReading(**reading)
     settings = {"repeats": repeats, "core": core, "gap": gap, "min_rating": how.min_rating}
     settings["items"] = None if items is None else os.fspath(items)
-    telling: dict[str, Any] = {"strict": how.strict, "quotes": how.format not in UNQUOTED}
-    facts = ItemFacts({}, {}) if items is None else read_item_facts(items, side=how.side, **telling)
+    facts = (
+        ItemFacts({}, {})
+        if items is None
+        else read_item_facts(items, side=how.side, strict=how.strict, quotes=how.format not in UNQUOTED)
+    )
     how = dataclasses.replace(how, side=tuple(name for name in how.side if name not in facts.sides))
     events = read_events(source, how, threads=threads, progress=progress)
     told = [*events.report.lines(), *_lines_of_facts(facts, events.item_words, f"{items}")]
@@ -110,17 +113,17 @@ def _lines_of_facts(facts: ItemFacts, known: list[str], where: str) -> list[str]
     strange = [item for item in facts.listed if item not in there]
     if strange and len(strange) == number:
         raise DataError(
-            f"{where}: none of its {number:,} items, such as {_some(strange)}, is in the log, whose items "
-            f"are {_some(known)}: give a file with the same ids"
+            f"{where}: none of its {number:,} items, such as {', '.join(strange[:EXAMPLES]):.300}, is in the "
+            f"log, whose items are {', '.join(known[:EXAMPLES]):.300}: give a file with the same ids"
         )
     twice = [item for item, times in facts.listed.items() if times > 1]
     said = (strange, "are not in the log"), (twice, "have several rows, and the first one counts")
-    lines = [f"{len(items):,} of {number:,} items {what}: {_some(items)}" for items, what in said if items]
+    lines = [
+        f"{len(items):,} of {number:,} items {what}: {', '.join(items[:EXAMPLES]):.300}"
+        for items, what in said
+        if items
+    ]
     return [f"{where}: {line.strip()}" for line in (*facts.said, *lines)]
-
-
-def _some(items: list[str]) -> str:
-    return ", ".join(items[:EXAMPLES])[:300] + ", ..." * (len(items) > EXAMPLES)
 
 
 def _taken_columns(events: Events) -> dict[str, str | None]:

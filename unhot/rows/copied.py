@@ -82,7 +82,7 @@ def copy_rows(
     path, new = the_file(source), new_names(names, rename or {})
     to = ending_kind(Path(out)) if isinstance(out, (str, os.PathLike)) else None
     refuse_same(path, out)
-    report, nulls, looks = RowReport(strict), 0, ""
+    report, nulls = RowReport(strict), 0
     with contextlib.closing(open_file(path, kind, force)) as opened:
         if isinstance(opened, TextFile) and lines_of and column is None and not rename and to is None:
             with opened_result(out) as file:
@@ -96,8 +96,7 @@ def copy_rows(
         text = string_column(table, column) if table.names else ""
         _check_names(table.where, table.names, new)
         if text and table.kind != "text":
-            looks = recognized(table.where, table.kind, text=text)
-            tell(looks)
+            tell(recognized(table.where, table.kind, text=text))
 
         def rows() -> Iterator[NewRows]:
             nonlocal nulls
@@ -112,7 +111,7 @@ def copy_rows(
         with opened_result(out) as file:
             for data in WRITERS[to](rows(), table, new):
                 file.write(data)
-            report.check(table.where, looks)
+            report.check(table.where, text and recognized(table.where, table.kind, text=text))
     return Copied(report, nulls)
 
 

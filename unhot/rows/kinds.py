@@ -20,8 +20,10 @@ ENDINGS = {
 PACKED = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
 PARQUET, ARROW = b"PAR1", b"ARROW1"  # the first and the last bytes of files
 MARKED = {"parquet": (PARQUET, "parquet file"), "arrow": (ARROW, "file of Arrow's")}
-SAID = {"text": "text", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "list": "a JSON list"}
-SAID |= {"csv-unquoted": "CSV without quotes", "tsv-unquoted": "TSV without quotes"}
+SAID = {
+    **{"csv-unquoted": "CSV without quotes", "tsv-unquoted": "TSV without quotes"},
+    **{"text": "text", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "list": "a JSON list"},
+}
 HEAD = 1 << 16  # bytes that tell the kind
 
 

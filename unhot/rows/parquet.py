@@ -18,7 +18,7 @@ GROWTH = 8  # how many times as many rows the next batch may have; how much larg
 def open_parquet(path: Path) -> OpenedRows:
     """Open a file; every failure is a `DataError` that names it."""
     where, size = str(path), path.stat().st_size
-    done, packing = 0, dict[str, Any]()  # rows read so far
+    done, packing = 0, dict[str, Any]()  # rows read so far; known when all columns of the first ones are read
     try:
         # with a buffer, the columns of a row group are read in pieces instead of all at once
         file = pyarrow("pyarrow.parquet").ParquetFile(
@@ -32,7 +32,7 @@ def open_parquet(path: Path) -> OpenedRows:
         nonlocal done
         with contextlib.closing(file):
             for batch in _small_batches(file, CHUNK, columns):
-                packing.update({} if done else _packing(file.metadata))
+                packing.update(_packing(file.metadata) if columns is None and not done else {})
                 done += len(batch)
                 yield batch
 
@@ -46,9 +46,9 @@ def open_parquet(path: Path) -> OpenedRows:
 def _packing(file: Any) -> dict[str, Any]:
     """Return how a file is compressed, a codec or a dict of codecs of columns, and where its groups end."""
     group = file.row_group(0)
-    codecs = {each.path_in_schema: each.compression for each in map(group.column, range(group.num_columns))}
     codecs = {
-        path: codec.replace("UNCOMPRESSED", "NONE").removesuffix("_RAW") for path, codec in codecs.items()
+        each.path_in_schema: each.compression.replace("UNCOMPRESSED", "NONE").removesuffix("_RAW")
+        for each in map(group.column, range(group.num_columns))
     }
     sizes = [file.row_group(number).num_rows for number in range(file.num_row_groups)]
     one = len({*codecs.values()}) == 1

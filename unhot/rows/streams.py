@@ -62,7 +62,8 @@ class TextStream:
         self.name = str(path) if path else "standard input"
         self.marked = False
         self._raw: IO[bytes] | None = None
-        self._seekable, self._read, self._lines = False, 0, 0
+        self._seekable, self._read = False, 0
+        self._lines = 0  # line feeds of the text that was read
         try:
             self._raw = path.open("rb", 0) if path else _standard_input()
             self._seekable = bool(path) and self._raw.seekable()

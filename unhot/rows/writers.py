@@ -54,11 +54,13 @@ def write_delimited(
 ) -> Iterator[bytes]:
     """Yield rows of the same format, whose old fields keep their bytes, or of another one."""
     separator, same = SEPARATORS[kind], table.kind == kind
-    quotes = kind not in UNQUOTED
     header = [*table.names] if table.kind != "text" else []
-    first = _row([*header, *names], separator, quotes) + b"\n" if table.names else b""
+    first = _row([*header, *names], separator, kind not in UNQUOTED) + b"\n" if table.names else b""
     for batch, columns in batches:
-        new = [_row([*map(_field, values)], separator, quotes) for values in zip(*columns, strict=True)]
+        new = [
+            _row([*map(_field, values)], separator, kind not in UNQUOTED)
+            for values in zip(*columns, strict=True)
+        ]
         old = _same_rows(batch, separator, len(header)) if same else _other_rows(batch, header, separator)
         between = separator.encode() if header else b""
         yield first + b"".join([row + between + last + b"\n" for row, last in zip(old, new, strict=True)])
@@ -104,8 +106,9 @@ def _row(fields: list[str], separator: str, quotes: bool = True) -> bytes:
     Without quotes, what would break the row becomes a space.
     """
     if not quotes:
-        plain_fields = [field.translate(BREAKS).replace(separator, " ") for field in fields]
-        return encode_word(separator.join(plain_fields))
+        return encode_word(
+            separator.join([each.translate(BREAKS).replace(separator, " ") for each in fields])
+        )
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=separator, lineterminator="\r\n").writerow(fields)
     return encode_word(out.getvalue().removesuffix("\r\n"))
