@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import json
 import os
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ def folder(tmp_path_factory):
     with contextlib.chdir(place):
         unhot.Classifier(dim=4, epochs=2, threads=1).fit("x.jsonl").save("classifier")
         unhot.NGramModel(order=2, smoothing="witten_bell").fit([row["text"] for row in ROWS]).save("lm")
+        unhot.SkipGram(dim=4, epochs=1, min_count=1, threads=1).fit("x.jsonl").save("words")
         yield place
 
 
@@ -95,10 +97,77 @@ def test_all_trainings_read_the_column(command, name, tmp_path):
     assert "240 words (7 different) in 60 sentences" in result.stderr
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_on_text_read_the_column(name, tmp_path):
+    commands = [
+        (["lm", "count", name], "bad w1 </s>     20"),
+        (["phrases", name, "--min-count", 1, "-n", 1], ""),
+        (["cooccur", name, "-o", tmp_path / "cells", "--min-count", 1, "-n", 1], "bad  w0           32.0000"),
+        (["evaluate", "words", "--text", name], "pairs                   720"),
+    ]
+    for command, figure in commands:
+        result = run_on(name, *command)
+        assert (result.returncode, figure in result.stdout) == (0, True), result.stderr
+        assert told(name) in result.stderr.splitlines()
+
+
+ASKED = {  # commands that read text, and what they show of the column `body`
+    ("lm", "count", "FILES"): "good w1 </s>     60",
+    ("phrases", "FILES", "-n", 1): "180 words (3 different)",
+    ("cooccur", "FILES", "-o", "cells", "-n", 1): "2 cells in",
+    ("evaluate", "words", "--text", "FILES"): "pairs                   120",
+    ("lm", "perplexity", "lm", "FILES"): "in 120 lines",
+    ("classify", "test", "classifier", "FILES"): "\n120 lines;",
+}
+
+
+@pytest.mark.parametrize("command", ASKED)
+def test_commands_on_text_take_a_format_a_column_and_several_files(command, tmp_path):
+    for name in ("x1", "x2"):
+        (tmp_path / name).write_text("id,body,label\n" + "1,good w1,a\n2,bad,b\n" * 30)
+    files = [str(tmp_path / "x?")] if "evaluate" in command else [tmp_path / "x1", str(tmp_path / "x[2]")]
+    arguments = [each for part in command for each in (files if part == "FILES" else [part])]
+    result = run(*arguments, "--format", "csv", "--column", "body")
+    assert (result.returncode, ASKED[command] in result.stdout + result.stderr) == (0, True), result
+    (tmp_path / "x2").write_text("id,body,label\n" + "1,good w1,a\n2,bad\n3,good w1,a\n" * 30)
+    result = run(*arguments, "--format", "csv", "--column", "body")
+    assert (result.returncode, "30 of 150 rows are bad" in result.stderr) == (0, True), result
+    assert f"  {tmp_path / 'x2'}: line 3: has 2 fields, not 3" in result.stderr
+    result = run(*arguments, "--format", "csv", "--column", "body", "--strict")
+    assert (result.returncode, "x2: line 3: has 2 fields" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["lm", "train", *NGRAMS], ["train", *FEW, "--min-count", 1], ["classify", "train", *FEW]],
+)
+def test_trainings_take_files_folders_and_patterns(command, tmp_path):
+    (tmp_path / "dir").mkdir()
+    for name in ("dir/a.jsonl", "a1.jsonl", "a2.jsonl"):
+        (tmp_path / name).write_bytes(LINES)
+    (tmp_path / "b.csv").write_text("text,label\n" + "good,a\nbad,b\n" * 10)
+    given = [tmp_path / "b.csv", tmp_path / "dir", str(tmp_path / "a*.jsonl")]
+    result = run(*command, *given, "-o", tmp_path / "m")
+    assert (result.returncode, "740 words (7 different) in 200 sentences" in result.stderr) == (0, True)
+
+
+def test_fit_takes_several_files(tmp_path):
+    (tmp_path / "b.csv").write_text("text,label\n" + "good,a\nbad,b\n" * 10)
+    given = ["x.jsonl", str(tmp_path / "b.csv")]
+    assert unhot.SkipGram(dim=4, epochs=1, min_count=1, threads=1).fit(given).history.words == 260
+    assert unhot.Classifier(dim=4, epochs=1, threads=1).fit(given).history.words == 260
+    found = unhot.NGramModel(order=2, smoothing="witten_bell").fit(given).perplexity(given)
+    assert (found.lines, found.tokens) == (80, 340)
+
+
 @pytest.mark.parametrize(
     "command",
     [
         ("train", "pretty.json", "-o", "never"),
+        ("phrases", "pretty.json"),
+        ("cooccur", "pretty.json", "-o", "never"),
+        ("lm", "count", "pretty.json"),
+        ("evaluate", "words", "--text", "pretty.json"),
         ("lm", "train", "pretty.json", "-o", "never"),
         ("classify", "train", "pretty.json", "-o", "never"),
         ("classify", "predict", "classifier", "pretty.json", "-o", "never"),
@@ -168,6 +237,145 @@ def test_bad_rows_are_counted_or_an_error(name, tmp_path):
         assert f"  {where}: " in result.stderr
         result = run(*command, "--strict", *["--overwrite"] * ("train" in command))
         assert (result.returncode, f"{name}: {where}: " in result.stderr) == (1, True), result.stderr
+
+
+OPEN = {  # rows of names, in which a quote is not closed
+    "x.tsv": "text\tlabel\n" + 'good w1\ta\n"nail 5"\tb\n' * 10 + '"nail 5\tb\n',
+    "x.csv": "text,label\n" + 'good w1,a\n"nail 5",b\n' * 10 + '"nail 5,b\n',
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_quotes_that_are_characters(name, tmp_path):
+    (tmp_path / name).write_text(OPEN[name])
+    kind = ("--format", f"{name[2:]}-unquoted")
+    commands = [
+        ["train", tmp_path / name, "-o", tmp_path / "w", *FEW, "--min-count", 1, "--sample", 0],
+        ["classify", "train", tmp_path / name, "-o", tmp_path / "c", *FEW],
+        ["lm", "train", tmp_path / name, "-o", tmp_path / "l", "--column", "text", *NGRAMS],
+    ]
+    for command in commands:
+        result = run(*command)
+        assert (result.returncode, f"{name}: line 22: a quote opens a field" in result.stderr) == (1, True)
+        assert "--format csv-unquoted or tsv-unquoted" in result.stderr
+        result = run(*command, *kind)
+        assert (result.returncode, "42 words (" in result.stderr) == (0, True), result.stderr
+        assert f"{name}: read as {name[2:].upper()} without quotes, text = text" in result.stderr
+    out, line = tmp_path / f"o.{name[2:]}", OPEN[name].splitlines()[-1]
+    assert run("lm", "score", "lm", tmp_path / name, "-o", out, "-q", *kind).returncode == 0
+    assert out.read_text().splitlines()[-1].startswith(line)  # no quotes are added
+    assert run("lm", "score", "lm", tmp_path / name, "-o", tmp_path / "o.jsonl", "-q", *kind).returncode == 0
+    assert json.loads((tmp_path / "o.jsonl").read_text().splitlines()[-1])["text"] == '"nail 5'
+
+
+def test_logs_side_tables_and_graphs_without_quotes(tmp_path):
+    (tmp_path / "x.tsv").write_text("user\titem\n" + 'u1\t"nail\nu2\tb c\n' * 5)
+    (tmp_path / "i.tsv").write_text('item\tname\n"nail\t5" nail\nb c\t"Two\n')
+    command = ["recommend", "train", tmp_path / "x.tsv", "-o", tmp_path / "m", "--model", "popularity"]
+    for more in ([], ["--items", tmp_path / "i.tsv"]):
+        result = run(*command, *more, "--overwrite")
+        assert (result.returncode, "--format csv-unquoted or tsv-unquoted" in result.stderr) == (1, True)
+        result = run(*command, *more, "--overwrite", "--format", "tsv-unquoted", "--split", "none")
+        assert (result.returncode, "10 events of 2 users with 2 items" in result.stderr) == (0, True)
+    found = json.loads(run("recommend", "for", tmp_path / "m", "--history", "b c", "--json").stdout)
+    assert [(each["item"], each["name"]) for each in found["b c"]] == [('"nail', '5" nail')]
+    command = ["graph", "train", tmp_path / "x.tsv", "-o", tmp_path / "g", "--dim", 4, "--epochs", 1]
+    columns = ("--sources", "user", "--targets", "item")
+    result = run(*command, *columns, "--format", "tsv-unquoted")
+    assert (result.returncode, "a graph of 4 nodes and 2 edges" in result.stderr) == (0, True), result.stderr
+
+
+LOG = "user,item\n" + "".join(f"u{i % 5},i{i % 7}\n" for i in range(60))
+
+
+@pytest.mark.parametrize(
+    ("items", "lines"),
+    [
+        (
+            "item,name\ni0,x\ni0,y\nzz,q\ni1,t\n",
+            [
+                "i.csv: 1 of 3 items are not in the log: zz",
+                "i.csv: 1 of 3 items have several rows, and the first one counts: i0",
+            ],
+        ),
+        (
+            "item,name\ni0,x,3\ni1,y\n",
+            [
+                "i.csv: 1 of 2 rows are bad and were left out, for example:",
+                "i.csv: line 2: has 3 fields, not 2",
+            ],
+        ),
+        (
+            "item,name\nI0,x\nI1,y\n",
+            [
+                "unhot: i.csv: none of its 2 items, such as I0, I1, is in the log, whose items are i0, i1, "
+                "i2, i3, i4: give a file with the same ids"
+            ],
+        ),
+    ],
+)
+def test_a_table_of_items_that_does_not_fit_the_log(items, lines, tmp_path):
+    with contextlib.chdir(tmp_path):
+        Path("x.csv").write_text(LOG)
+        Path("i.csv").write_text(items)
+        command = [
+            "recommend",
+            "train",
+            "x.csv",
+            "--items",
+            "i.csv",
+            "-o",
+            "m",
+            "--model",
+            "popularity",
+            "-q",
+        ]
+        result = run(*command)
+        assert (result.stderr.splitlines(), result.returncode) == (lines, int("unhot: " in lines[0]))
+        if "bad" in lines[0]:
+            result = run(*command, "--overwrite", "--strict")
+            assert (result.returncode, "i.csv: line 2: has 3 fields, not 2" in result.stderr) == (1, True)
+
+
+def test_logs_and_graphs_say_what_they_read(tmp_path):
+    with contextlib.chdir(tmp_path):
+        Path("dir").mkdir()
+        rows = [{"user": f"u{i % 5}", "item": f"i{i % 7}"} for i in range(60)]
+        for name in ("dir/x.json", "a1", "a2"):
+            Path(name).write_text(json.dumps(rows))
+        Path("x.csv").write_text(LOG)
+        result = run("recommend", "train", "x.csv", "dir", "a*", "-o", "m", "--model", "popularity")
+        assert (result.returncode, "240 events of 5 users with 7 items" in result.stderr) == (0, True)
+        said = "x.csv: read as CSV; dir/x.json: read as JSON lines; columns: user = user, item = item"
+        assert said in result.stderr
+        Path("s.txt").write_text("a b c\nb c d\n")
+        result = run("recommend", "train", "s.txt", "-o", "s", "--model", "popularity")
+        assert (result.returncode, "s.txt: read as lines of sessions\n" in result.stderr) == (0, True)
+        result = run("graph", "train", "x.csv", "a1", "-o", "g", "--dim", 4, "--epochs", 1)
+        said = "a1: read as JSON lines, sources = user, targets = item\n"
+        assert (result.returncode, said in result.stderr) == (0, True), result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("train", *FEW, "-o", "m"),
+        ("classify", "train", *FEW, "-o", "m"),
+        ("classify", "predict", "classifier", "-o", "o.jsonl", "--rename", "label=x"),
+        ("classify", "test", "classifier"),
+        ("lm", "perplexity", "lm"),
+        ("recommend", "train", "--model", "popularity", "-o", "m"),
+        ("graph", "train", "-o", "m"),
+    ],
+)
+def test_more_bad_rows_than_good_ones(command, tmp_path):
+    (tmp_path / "x.csv").write_text("text,user,item,label\ngood,u,i,a\n" + "x\n" * 5)
+    result = run(*command[:2], *command[2:], tmp_path / "x.csv")
+    assert result.returncode == 1
+    assert "5 of 6 rows are bad (line 3: has 1 fields, not 4; line 4: " in result.stderr
+    assert "check the format and the columns (" in result.stderr or command[0] == "graph"
+    result = run(*command, "--strict", tmp_path / "x.csv")
+    assert (result.returncode, "x.csv: line 3: has 1 fields, not 4; fix it" in result.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("name", ["list.json", "x.json", "x", "list"])
@@ -276,3 +484,114 @@ def test_copies_keep_the_bytes_of_fields(tmp_path):
     assert found[0].startswith(b'{ "text":"a\\u00e9",  "n": 1.50,"big":1e400, "label": ')
     assert found[1] == b'{"n":007,"text":"b"}\n'
     assert found[2].startswith(b'{"text":"c","n":null, "label": ')
+
+
+def test_a_column_that_comes_later(tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"text": "good"}\n' * 1500 + '{"text": "w1", "more": 1}\n')
+    command = ("lm", "score", "lm", tmp_path / "x.jsonl", "-q", "-o")
+    assert run(*command, tmp_path / "o.jsonl").returncode == 0
+    assert json.loads((tmp_path / "o.jsonl").read_text().splitlines()[-1])["more"] == 1
+    for name in ("o.csv", "o.parquet", "o.arrow"):
+        result = run(*command, tmp_path / name)
+        assert result.returncode == 1
+        assert "x.jsonl: line 1501 has other columns than the first rows (text, more): " in result.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"x.jsonl", "o.jsonl"}
+
+
+def test_a_truncated_file_names_its_last_line(tmp_path):
+    lines = [json.dumps({"text": os.urandom(40).hex()}) + "\n" for _ in range(20_000)]
+    packed = gzip.compress("".join(lines).encode())
+    (tmp_path / "x.gz").write_bytes(packed[: len(packed) // 2])
+    result = run("lm", "perplexity", "lm", tmp_path / "x.gz")
+    last = int(result.stderr.partition("cut short behind line ")[2].partition(":")[0].replace(",", ""))
+    assert 5_000 < last < 15_000
+
+
+def test_a_number_among_dates_that_is_none(tmp_path):
+    (tmp_path / "x.csv").write_text("user,item,time\n" + "u,i,20231127\n" * 3 + "u,i,20231327\n")
+    command = ["recommend", "train", tmp_path / "x.csv", "-o", tmp_path / "m", "--model", "popularity"]
+    result = run(*command)
+    assert (result.returncode, "1 of 4 times are no dates, such as 20231327" in result.stderr) == (1, True)
+    result = run(*command, "--time-format", "%Y%m%d", "--split", "none")
+    assert (result.returncode, "  line 5: has a time that" in result.stderr) == (0, True), result.stderr
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("2019-10-01T02:00:00+02:00", "2019-10-01 02:00:00+02:00", "2019-10-01T00:00:00Z", "2019-10-01"),
+        *("2019-10-01T00:00:00.000Z", "2019-10-01T00:00:00.000000000Z", "2019-10-01T02:00:00.0+0200"),
+        *("1569888000", "1569888000.0", "1569888000000", "1569888000000000", "1569888000000000000"),
+    ],
+)
+def test_one_time_in_many_spellings(cell, tmp_path):
+    (tmp_path / "x.csv").write_text("user,item,time\n" + f"u,i,{cell}\n" * 3)
+    assert read_events(tmp_path / "x.csv").times.tolist() == [1569888000.0] * 3
+
+
+def test_times_of_arrow(tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    day = datetime(2019, 10, 1)  # noqa: DTZ001
+    kinds = ["date32", "date64", *(f"timestamp[{unit}]" for unit in ("s", "ms", "us", "ns"))]
+    columns = [arrow.array([day.date() if "date" in kind else day] * 3, kind) for kind in kinds]
+    zoned = arrow.array([1569888000] * 3).cast(arrow.timestamp("s", "Europe/Berlin"))
+    for cells in (
+        *columns,
+        zoned,
+        arrow.array([20191001] * 3),
+        arrow.array(["2019-10-01"] * 3).dictionary_encode(),
+    ):
+        table = arrow.table({"user": ["u"] * 3, "item": ["i"] * 3, "time": cells})
+        parquet.write_table(table, tmp_path / "x.parquet")
+        for source in (table, tmp_path / "x.parquet"):
+            assert read_events(source).times.tolist() == [1569888000.0] * 3
+
+
+@pytest.mark.parametrize("codecs", ["zstd", "gzip", "none", {"id": "none", "text": "zstd", "tags": "gzip"}])
+def test_a_copy_of_parquet_is_packed_as_its_source(codecs, tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {"id": range(900), "text": ["good w1"] * 900, "tags": ["x"] * 900}
+    parquet.write_table(arrow.table(columns), tmp_path / "x.parquet", compression=codecs, row_group_size=400)
+    for rename, out in (("label=guess", "o.parquet"), ("label=x", "o.arrow")):
+        result = run(
+            "classify",
+            "predict",
+            "classifier",
+            tmp_path / "x.parquet",
+            "-o",
+            tmp_path / out,
+            "--rename",
+            rename,
+        )
+        assert result.returncode == 0, result.stderr
+    found = parquet.ParquetFile(tmp_path / "o.parquet").metadata
+    assert [found.row_group(i).num_rows for i in range(found.num_row_groups)] == [400, 400, 100]
+    for name in (codecs, codecs, codecs) if isinstance(codecs, str) else codecs.values():
+        assert name in ("none", *(found.row_group(0).column(i).compression.lower() for i in range(3)))
+    packed = [found.row_group(2).column(i).compression for i in range(5)]
+    usual = {"none": "UNCOMPRESSED"}
+    given = [codecs] * 5 if isinstance(codecs, str) else [*codecs.values(), "none", "none"]
+    assert packed == [usual.get(codec, codec.upper()) for codec in given]
+    assert parquet.read_table(tmp_path / "o.parquet").num_rows == 900
+
+
+def test_cells_of_frames_are_texts_and_labels():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    texts, labels = ["good w1", "bad w2", None, "good w3"] * 10, ["a", "b", "a", None] * 10
+    frame, arrow = pandas.DataFrame({"text": texts, "label": labels}), pytest.importorskip("pyarrow")
+    table = arrow.table({"text": texts, "label": labels})
+    encoded = [column.dictionary_encode() for column in table.columns]
+    both, numbers = polars.from_arrow(table), frame.assign(label=[1.0, 2.0, float("nan"), 1.0] * 10)
+    words = [word for word in dict.fromkeys(texts) if word]
+    sources = [table, frame, frame.astype("category"), frame.astype("string"), both, numbers]
+    sources += [arrow.table(encoded, table.column_names), both.cast(polars.Categorical)]
+    sources += [both.with_columns(polars.col("text").cast(polars.Enum(words)))]
+    for source in sources:
+        found = unhot.Classifier(dim=4, epochs=1, threads=1).fit(source)
+        assert found.labels == (["1", "2"] if source is numbers else ["a", "b"])
+        model = unhot.NGramModel(order=2, smoothing="witten_bell").fit(source, column="text")
+        assert model.perplexity(source, column="text")[:2] == (40, 100)
+    log = pandas.DataFrame({"user": ["u", "v", None, "u"], "item": [1.0, 2.0, 3.0, float("nan")]})
+    log["time"] = pandas.to_datetime(["2023-01-01", None, "2023-01-02", "2023-01-03"])
+    found = read_events(log)
+    assert (found.user_words, found.item_words, found.report.bad) == (["u"], ["1"], 3)

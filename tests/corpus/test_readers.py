@@ -127,6 +127,17 @@ def test_folders_and_patterns_are_sorted(tmp_path):
     assert read(f"{tmp_path}/odd[1].txt") == b"odd\n"
 
 
+@pytest.mark.parametrize("window", [27, 28, 31])
+def test_frames_of_zstd_with_large_windows(tmp_path, window):
+    """As zstd --long=31 writes them; also a frame that does not say its size, and one to be skipped."""
+    options = {zstd.CompressionParameter.window_log: window, zstd.CompressionParameter.content_size_flag: 0}
+    packer = zstd.ZstdCompressor(options=options)
+    frame = packer.compress(b"a b\n" * 1000) + packer.flush()
+    skipped = b"\x50\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"hello"
+    (tmp_path / "x").write_bytes(frame + skipped + zstd.compress(b"") + zstd.compress(b"c\n"))
+    assert read(tmp_path / "x") == b"a b\n" * 1000 + b"c\n"
+
+
 def test_the_end_of_a_file_ends_token_and_sentence(tmp_path):
     (tmp_path / "1").write_bytes(b"a b")
     (tmp_path / "2").write_bytes(b"c\n")

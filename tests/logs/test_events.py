@@ -20,6 +20,7 @@ from unhot.logs.events import read_events
 from unhot.logs.log_reading import LogReading
 from unhot.rows import records
 from unhot.rows.batches import VALUE
+from unhot.rows.delimited import MEND_QUOTES
 from unhot.rows.numbers import times_of as read_times
 from unhot.rows.values import value_column
 
@@ -316,7 +317,7 @@ BAD = [
     ("u, ,1", "has no item"),
     ("u,i", "has 2 fields, not 3"),
     ("u,i,1,2", "has 4 fields, not 3"),
-    ('u,"i"x,1', "has text behind a closing quote: double each quote inside a field in quotes"),
+    ('u,"i"x,1', f"has text behind a closing quote: {MEND_QUOTES}"),
     (f"u,{'x' * 4097},1", "has an id of more than 4,096 bytes"),
 ]
 

@@ -17,7 +17,7 @@ from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import column_option, format_option, strict_option, threads_option
 from unhot.cli.show import note, print_table, show_json
-from unhot.cli.text_options import force_option
+from unhot.cli.text_options import force_option, source_of
 from unhot.cli.train import train_command
 from unhot.errors import ConfigError, DataError, extra
 
@@ -57,7 +57,7 @@ train = train_command("classify", TRAIN, EXAMPLES, helps=HELP)
 
 @click.command()
 @click.argument("model")
-@click.argument("source", metavar="FILE")
+@click.argument("inputs", nargs=-1, required=True, metavar="FILE...")
 @k_option
 @threshold_option
 @column_option
@@ -72,18 +72,15 @@ train = train_command("classify", TRAIN, EXAMPLES, helps=HELP)
 @json_option
 def test(
     model: str,
-    source: str,
+    inputs: tuple[str, ...],
     k: int,
     threshold: float,
-    column: str | None,
     label_column: str | None,
-    kind: str | None,
-    strict: bool,
     threads: int,
-    force: bool,
     all_labels: bool,
     plot: str | None,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Compare predictions with the labels of FILE.
 
@@ -97,8 +94,8 @@ def test(
     labeller = unhot.evaluate.open_labeller(model, threads)
     if label_column is not None:
         labeller = labeller._replace(label_column=label_column)
-    rows = labeller.rows_of(source, column=column, kind=kind, force=force, strict=strict)
-    found = unhot.evaluate.measure_labels(labeller, _some(rows, source), k=k, threshold=threshold)
+    rows = labeller.rows_of(source_of(inputs), **how)
+    found = unhot.evaluate.measure_labels(labeller, _some(rows, ", ".join(inputs)), k=k, threshold=threshold)
     for line in filter(None, (*rows.report.recognized, rows.report.note())):
         note(line)
     if plot is not None:

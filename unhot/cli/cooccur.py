@@ -10,9 +10,9 @@ import click
 
 import unhot.corpus
 from unhot.cli.options import named
+from unhot.cli.row_options import column_option, format_option, strict_option
 from unhot.cli.show import note, show_json
 from unhot.cli.text_options import (
-    column_option,
     force_option,
     given_options,
     quiet_option,
@@ -35,7 +35,7 @@ Examples:
 """
 HOW = ("window", "weights", "sides")  # settings that the user may know of cells counted by GloVe
 # options that apply only to a text
-READING = ("min_count", "max_vocab", "tokenizer", "column", "force", "threads")
+READING = ("min_count", "max_vocab", "tokenizer", "column", "kind", "strict", "force", "threads")
 TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
 
 
@@ -98,6 +98,8 @@ TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
 )
 @tokenizer_option
 @column_option
+@format_option
+@strict_option
 @force_option
 @click.option(
     "--phrases",

@@ -12,6 +12,7 @@ import unhot.evaluate
 from unhot.cli import evaluation_tables
 from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
+from unhot.cli.row_options import column_option, format_option, strict_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import new_bar, show_json
 from unhot.errors import ConfigError, FormatError, whole
@@ -133,6 +134,9 @@ Examples:
     help="--text: threshold of sub-sampling frequent words; 0 turns it off.",
 )
 @click.option("--tokenizer", default=None, help="--text: whitespace, words or text8  [default: as the model]")
+@column_option
+@format_option
+@strict_option
 @click.option("--force", is_flag=True, help="--text: read files even if they do not look like text.")
 @plugin_option
 @json_option
@@ -155,10 +159,12 @@ def evaluate(model: str, as_json: bool, **options: Any) -> None:
     results: dict[str, Any] = {}
     with new_bar("{task.description:<10}", "{task.percentage:>3.0f}%", transient=True) as bar:
         if options["text"]:
-            names = ("window", "shrink", "sample", "tokenizer", "seed", "force")
-            settings = {name: options[name] for name in names}
+            names = ("window", "shrink", "sample", "tokenizer", "seed")
+            settings = {name: options[name] for name in (*names, "column", "kind", "strict", "force")}
             opened = _open(model)
-            found = unhot.evaluate.held_out(opened, options["text"], progress=bar.show, **settings)
+            found = unhot.evaluate.held_out(
+                opened, options["text"], progress=bar.show, say=bar.say, **settings
+            )
             results["held_out"] = found
         if any(options[kind] for kind in KINDS[1:]):
             results.update(_of_vectors(model, options, bar.show))

@@ -14,7 +14,7 @@ from unhot.cli.demos import lm_demo
 from unhot.cli.lm_ask import generate, perplexity, score
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
-from unhot.cli.row_options import threads_option
+from unhot.cli.row_options import column_option, format_option, strict_option, threads_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import new_bar, note, print_table, show_json
 from unhot.cli.text_options import force_option, source_of
@@ -62,7 +62,9 @@ train = train_command("language", TRAIN, EXAMPLES, helps=HELP)
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many to show.")
 @click.option("--min-count", type=click.IntRange(1), default=1, help="Rarer words become <unk>.")
 @click.option("--memory", default="1GB", show_default=True, help="Memory for counting.")
-@click.option("--column", help="Parquet: the column with the text  [default: text, or the only one]")
+@column_option
+@format_option
+@strict_option
 @threads_option
 @force_option
 @json_option
@@ -70,34 +72,33 @@ def count(
     inputs: tuple[str, ...],
     order: int,
     top: int,
-    min_count: int,
     memory: str,
-    column: str | None,
     threads: int,
-    force: bool,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Count the n-grams of a text, and show the most frequent ones."""
     from unhot.corpus import encode
     from unhot.ngrams.counting import count_ngrams
 
-    keep: dict[str, Any] = {"empty_lines": True, "unknown": True}
-    keep |= {"min_count": min_count, "column": column, "threads": threads, "force": force}
+    how |= {"empty_lines": True, "unknown": True, "threads": threads}
     bar = new_bar("counting", "{task.percentage:>3.0f}%", transient=True, quiet=as_json)
     tell = functools.partial(bar.show, "counting")
     with (
         bar,
-        encode(source_of(inputs), progress=tell, **keep) as corpus,
+        encode(source_of(inputs), progress=tell, **how) as corpus,
         count_ngrams(corpus, order, memory=memory, threads=threads, on_section=tell) as counts,
     ):
+        for line in corpus.report.said:
+            bar.say(line)
         sizes = [counts.level(each).counts.size for each in range(1, order + 1)]
         found = counts.most_frequent(order, top)
     if as_json:
         show_json({"order": order, "ngrams": sizes, "top": dict(found)})
     else:
-        how = ", ".join(f"{size:,} of order {each}" for each, size in enumerate(sizes, 1))
+        said = ", ".join(f"{size:,} of order {each}" for each, size in enumerate(sizes, 1))
         print_table(
-            "", ("n-gram", "count"), [(ngram, f"{times:,}") for ngram, times in found], f"different: {how}"
+            "", ("n-gram", "count"), [(ngram, f"{times:,}") for ngram, times in found], f"different: {said}"
         )
 
 

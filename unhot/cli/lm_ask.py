@@ -20,14 +20,14 @@ from unhot.cli.row_options import (
     write_copy,
 )
 from unhot.cli.show import new_bar, note, print_table, show_facts, show_json
-from unhot.cli.text_options import force_option
+from unhot.cli.text_options import force_option, source_of
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
 
 @click.command()
 @click.argument("model")
-@click.argument("source", metavar="TEXT")
+@click.argument("inputs", nargs=-1, required=True, metavar="TEXT...")
 @column_option
 @format_option
 @strict_option
@@ -47,16 +47,7 @@ PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 @plugin_option
 @json_option
 def perplexity(
-    model: str,
-    source: str,
-    column: str | None,
-    kind: str | None,
-    strict: bool,
-    carry: bool,
-    details: bool,
-    threads: int,
-    force: bool,
-    as_json: bool,
+    model: str, inputs: tuple[str, ...], details: bool, threads: int, as_json: bool, **how: Any
 ) -> None:
     """Measure how well MODEL predicts TEXT.
 
@@ -68,10 +59,8 @@ def perplexity(
 
     found = unhot.load_language_model(model, threads)
     with new_bar("scoring", "{task.percentage:>3.0f}%", transient=True, quiet=as_json) as bar:
-        how: dict[str, Any] = {"column": column, "carry": carry, "force": force, "kind": kind}
-        how["strict"] = strict
-        how["tell"] = bar.say
-        how["progress"] = functools.partial(bar.show, "scoring")
+        how |= {"tell": bar.say, "progress": functools.partial(bar.show, "scoring")}
+        source = source_of(inputs)
         figures = measure_language(found, source, **how) if details else None
         result = found.perplexity(source, **how) if figures is None else figures.result
     if as_json:

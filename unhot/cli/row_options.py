@@ -22,7 +22,7 @@ column_option = click.option(
 format_option = click.option(
     "--format",
     "kind",
-    type=click.Choice(["text", "jsonl", "csv", "tsv", "parquet", "arrow"]),
+    type=click.Choice(["text", "jsonl", "csv", "tsv", "csv-unquoted", "tsv-unquoted", "parquet", "arrow"]),
     help="The format of the input  [default: by its bytes and its name]",
 )
 strict_option = click.option(

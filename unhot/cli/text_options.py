@@ -14,9 +14,6 @@ tokenizer_option = click.option(
     show_default=True,
     help="How lines are split into tokens: whitespace, words (lower-cased, any script) or text8.",
 )
-column_option = click.option(
-    "--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]"
-)
 force_option = click.option("--force", is_flag=True, help="Read files even if they do not look like text.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
 

@@ -114,7 +114,7 @@ def encode(
                 the text was read. It is split at white space, or is token lists. All its words are kept, in
                 a vocabulary of its own; the result is the corpus `beside[name]`. This implies empty_lines.
     force       read files even if they do not look like text (see reading/not_text.py)
-    kind        text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the names of files say
+    kind        text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
     strict      raise a `DataError` at the first bad row of a table instead of counting it
     threads     number of threads that scan text
     progress    called now and then with the bytes read so far and the bytes in total (None if unknown)

@@ -14,7 +14,9 @@ only on model and text, not on random draws.
 """
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -94,8 +96,9 @@ def held_out(
     sample: float = 0.0,
     tokenizer: Tokenizer | None = None,
     seed: int = 1,
-    force: bool = False,
     progress: Progress | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    **reading: Any,
 ) -> HeldOut:
     """Compute the exact cross entropy of a text under a trained model.
 
@@ -105,9 +108,10 @@ def held_out(
     sample      threshold of sub-sampling, by the model's counts; 0: no sub-sampling
     tokenizer   None: the model's tokenizer
     seed        seed of the draws of shrink and sample
-    force       read files even if they do not look like text
     progress    called now and then with "reading", "pairing" or "scoring", the work done and its total (None
                 if unknown)
+    say         called with lines about which files are tables, and about bad rows
+    reading     column, kind, strict and force, see `unhot.corpus.encode`
 
     >>> from unhot import SkipGram
     >>> model = SkipGram(dim=4, min_count=1, epochs=1, sample=0, output="softmax").fit([["a", "b", "c"]])
@@ -124,7 +128,9 @@ def held_out(
     sample, seed = at_least("sample", sample, 0), whole("seed", seed, 0, 2**64 - 1)
     tokenizer = model.tokenizer if tokenizer is None else tokenizer
     tell = progress or (lambda stage, done, total: None)
-    with _encode(source, vocabulary, tokenizer, model.threads, force, tell) as corpus:
+    with _encode(source, vocabulary, tokenizer, model.threads, tell, reading) as corpus:
+        for line in corpus.report.said:
+            say(line)
         loss = _loss(
             model, HeldOutText(corpus, reach, keep_probability(vocabulary.counts, sample), seed), tell
         )
@@ -157,7 +163,12 @@ def held_out(
 
 
 def _encode(
-    source: Source, vocabulary: Vocabulary, tokenizer: Tokenizer, threads: int, force: bool, tell: Progress
+    source: Source,
+    vocabulary: Vocabulary,
+    tokenizer: Tokenizer,
+    threads: int,
+    tell: Progress,
+    reading: Mapping[str, Any],
 ) -> Corpus:
     """Encode the text with the ids of the model."""
     # `encode` orders a given vocabulary by counts and drops words with count 0: with falling counts, every
@@ -169,8 +180,8 @@ def _encode(
         min_count=1,
         tokenizer=tokenizer,
         threads=threads,
-        force=force,
         progress=lambda done, total: tell("reading", done, total),
+        **reading,
     )
     if corpus.vocabulary.words != vocabulary.words:
         corpus.close()

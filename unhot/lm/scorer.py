@@ -290,7 +290,7 @@ class Scorer(ABC):
     ) -> Iterator[TextBlock]:
         """Yield the lines of a text as blocks.
 
-        kind    text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the names of files say
+        kind    text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
         strict  raise a `DataError` at the first bad row of a table
         tell    called with lines about which files are tables, and about bad rows
         """

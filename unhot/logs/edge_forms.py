@@ -216,9 +216,9 @@ def _said(parts: list[str], ignored: list[str]) -> str:
 
 def _separator(rows: list[str], kind: str | None, where: str) -> str:
     """Return what stands between cells; empty: white space."""
-    if kind == "tsv":
+    if kind in ("tsv", "tsv-unquoted"):
         return "\t"
-    if kind == "csv":
+    if kind in ("csv", "csv-unquoted"):
         return max(",;\t|", key=lambda each: sum(each in row for row in rows))
     rows = [row for row in rows if re.search(r"\s|[,;|]", row)]  # nodes without neighbors stand alone
     for separator in SEPARATORS:

@@ -19,6 +19,8 @@ from unhot.logs.grouping import grouped
 from unhot.logs.item_facts import ItemFacts, read_item_facts
 from unhot.logs.log import NO_ROWS, HowRead, Log, Sequences, make_log
 from unhot.logs.log_reading import ROLES, LogReading
+from unhot.rows.batches import EXAMPLES
+from unhot.rows.opening import UNQUOTED
 from unhot.types import Bytes, Counts, Floats, Starts
 
 MINUTE = 60.0
@@ -55,9 +57,14 @@ def read_log(
     core, how = whole("core", core, 0), LogReading(**reading)
     settings = {"repeats": repeats, "core": core, "gap": gap, "min_rating": how.min_rating}
     settings["items"] = None if items is None else os.fspath(items)
-    facts = ItemFacts({}, {}) if items is None else read_item_facts(items, side=how.side)
+    facts = (
+        ItemFacts({}, {})
+        if items is None
+        else read_item_facts(items, side=how.side, strict=how.strict, quotes=how.format not in UNQUOTED)
+    )
     how = dataclasses.replace(how, side=tuple(name for name in how.side if name not in facts.sides))
     events = read_events(source, how, threads=threads, progress=progress)
+    told = [*events.report.lines(), *_lines_of_facts(facts, events.item_words, f"{items}")]
     groups, number = _groups(events)
     if core:
         events, groups, number = _core(events, groups, number, core)
@@ -90,7 +97,7 @@ def read_log(
             type_words=events.type_words,
         ),
         directory,
-        events.report.lines(),
+        told,
         HowRead(
             settings | _taken_columns(events),
             events.seen,
@@ -100,20 +107,41 @@ def read_log(
     )
 
 
+def _lines_of_facts(facts: ItemFacts, known: list[str], where: str) -> list[str]:
+    """Return lines about rows of items that a log does not use; raise a `DataError` if it uses none."""
+    there, number = {*known}, len(facts.listed)
+    strange = [item for item in facts.listed if item not in there]
+    if strange and len(strange) == number:
+        raise DataError(
+            f"{where}: none of its {number:,} items, such as {', '.join(strange[:EXAMPLES]):.300}, is in the "
+            f"log, whose items are {', '.join(known[:EXAMPLES]):.300}: give a file with the same ids"
+        )
+    twice = [item for item, times in facts.listed.items() if times > 1]
+    said = (strange, "are not in the log"), (twice, "have several rows, and the first one counts")
+    lines = [
+        f"{len(items):,} of {number:,} items {what}: {', '.join(items[:EXAMPLES]):.300}"
+        for items, what in said
+        if items
+    ]
+    return [f"{where}: {line.strip()}" for line in (*facts.said, *lines)]
+
+
 def _taken_columns(events: Events) -> dict[str, str | None]:
     """Return the column of each role, None: there is none; lines of sessions have no columns."""
     return {role: events.columns.get(role) if events.seen else None for role in ROLES}
 
 
 def _columns_line(events: Events) -> str:
-    """Return a line about the columns: what each was taken for; empty if lines are sessions."""
-    if not events.seen:
-        return ""
+    """Return a line about what files are read as, and about the columns: what each was taken for."""
+    said = "; ".join(events.report.forms)
+    if not events.seen:  # lines are sessions
+        return said
     taken = ", ".join(f"{role} = {name}" for role, name in events.columns.items())
     used = {*events.columns.values(), *events.sides}
     others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
     times = "" if events.times.size else "; no times: the order of the rows counts"
-    return f"columns: {taken}{times}" + (f"; not used: {others}" if others else "")
+    said += "; " * bool(said)
+    return f"{said}columns: {taken}{times}" + (f"; not used: {others}" if others else "")
 
 
 def _taken(numbers: Any, places: Any) -> Any:

@@ -18,7 +18,7 @@ from unhot.logs.log_reading import AS_USUAL, LogReading, choose_columns, usual_c
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import LIST, VALUE, OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS, open_delimited
-from unhot.rows.opening import MARKED, TextFile, ending_kind, marked_kind
+from unhot.rows.opening import MARKED, UNQUOTED, TextFile, ending_kind, marked_kind, recognized
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import FEED, Record, RowBlock
 from unhot.rows.tables import open_marked, open_table
@@ -33,7 +33,7 @@ Item = TypeVar("Item")
 
 PROGRESS_SECONDS = 0.1
 SESSIONS = ("sessions", "user-sessions")
-TEXTS = ("csv", "tsv", "jsonl")  # formats that are kinds of text
+TEXTS = ("csv", "tsv", *UNQUOTED, "jsonl")  # formats that are kinds of text
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
 BLOCK = 1 << 22  # bytes of a block of text
 # MovieLens' files have no header
@@ -133,7 +133,7 @@ def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
         lines = (_words_of_lists(each, 1 + users) for each in some)
         return _of_sessions(lines, users, gathered, where, "row")
     opened = opened or open_objects(rows, where, [*gathered.how.usual])
-    return _of_table(opened, gathered.how) if opened.names else LogRows(opened.batches({}), {}, [])
+    return _of_table(opened, gathered) if opened.names else LogRows(opened.batches({}), {}, [])
 
 
 def _listed(row: Any) -> Any:
@@ -141,9 +141,14 @@ def _listed(row: Any) -> Any:
     return [*row] if hasattr(row, "__array__") and getattr(row, "ndim", 1) == 1 and len(row) else row
 
 
-def _of_table(opened: OpenedRows, how: LogReading, columns: Mapping[str, str] | None = None) -> LogRows:
+def _of_table(opened: OpenedRows, gathered: Gathered, columns: Mapping[str, str] | None = None) -> LogRows:
     """Return the rows of a table."""
-    columns = columns or choose_columns(opened.names, how, opened.where)
+    how = gathered.how
+    if columns is None:
+        columns = choose_columns(opened.names, how, opened.where)
+        ends = {how.titles.get(role, role): name for role, name in columns.items()} if how.edges else {}
+        if opened.kind:
+            gathered.report.say(opened.where, recognized(opened.where, opened.kind, **ends))
     wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(how.side, LIST)
     return LogRows(opened.batches(wanted), columns, opened.names, opened.progress)
 
@@ -158,7 +163,7 @@ def _of_file(file: Path | None, gathered: Gathered) -> Iterator[LogRows]:
             f"format is {asked}: leave it out"
         )
     if file is not None and marked:
-        yield _of_table(open_marked(file, marked), gathered.how)
+        yield _of_table(open_marked(file, marked), gathered)
         return
     text = TextFile(file, asked if asked in TEXTS else asked and "text", gathered.how.force)
     with contextlib.closing(text):
@@ -173,31 +178,33 @@ def _of_text(text: TextFile, gathered: Gathered) -> LogRows:
     kind = how.format or text.kind
     if how.format in (None, "movielens") and kind != "csv" and RATINGS.fullmatch(line):
         blocks = (RowBlock(each.data.replace(b"::", b"\t"), each.line) for each in text.blocks(BLOCK))
-        return _of_table(open_delimited(blocks, text.where, "tsv", names=NAMES), how)
+        return _of_table(open_delimited(blocks, text.where, "tsv", names=NAMES), gathered)
     for each, separator in SEPARATORS.items():
         names = decode_word(line).split(separator)
         if kind == "text" and all(usual_column(how.usual[role], names) for role in ("user", "item")):
             kind = each  # the line is a header
     if kind in ("text", *SESSIONS):
+        said = kind if kind in SESSIONS else SESSIONS[0]
+        gathered.report.say(text.where, f"{text.where}: read as lines of {said}")
         lines = (_words_of(block.data) for block in text.blocks(BLOCK))
         return _of_sessions(lines, kind == "user-sessions", gathered, text.where, "line")
-    return _of_table(text.rows("csv" if kind == "movielens" else kind, size=BLOCK), how)
+    return _of_table(text.rows("csv" if kind == "movielens" else kind, size=BLOCK), gathered)
 
 
 def _of_edges(file: Path | None, text: TextFile, gathered: Gathered) -> LogRows:
     """Return the edges of a text."""
     kind = gathered.how.format or (ending_kind(file) if file else None)
     form = edge_form(text.head, gathered.how, kind, text.where)
-    if not any(line.endswith(form.said) for line in gathered.report.forms):  # thousands of files may be alike
-        gathered.report.forms.append(f"{text.where}: {form.said}")
+    gathered.report.say(text.where, f"{text.where}: {form.said}")
     blocks = _clean(text, form, gathered)
     if form.kind == "user-sessions":
         lines = (_words_of(block.data, form.separator) for block in blocks)
         return _of_sessions(lines, True, gathered, text.where, "line")
     if form.kind == "edges":
         return LogRows((_edge_rows(block, form.names, text.where) for block in blocks), form.columns, [])
-    opened = open_delimited(blocks, text.where, "csv", separator=form.separator, names=form.names)
-    return _of_table(opened, gathered.how, form.columns)
+    how: dict[str, Any] = {"separator": form.separator, "names": form.names, "quotes": kind not in UNQUOTED}
+    opened = open_delimited(blocks, text.where, "csv", **how)
+    return _of_table(opened, gathered, form.columns)
 
 
 def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBlock]:

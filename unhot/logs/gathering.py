@@ -70,9 +70,14 @@ class LogReport(RowReport):
 
     kept: int = 0
     low: int = 0  # below min_rating
-    forms: list[str] = field(default_factory=list)  # how files list the edges of a graph
+    forms: list[str] = field(default_factory=list)  # what files are read as
     comments: int = 0  # lines of such files that are comments
     lone: set[str] = field(default_factory=set)  # nodes of adjacency lists in whose lines are no neighbors
+
+    def say(self, where: str, line: str) -> None:
+        """Keep a line about what a file is read as; thousands of files may be alike."""
+        if not any(each.endswith(line.removeprefix(where)) for each in self.forms):
+            self.forms.append(line)
 
     def lines(self) -> list[str]:
         """Return lines about rows that were left out, for people; an empty list if there are none."""
@@ -208,12 +213,12 @@ class Gathered:
 
     def events(self, where: str) -> Events:
         """Return all events; raise a `DataError` if there are none, or more bad rows than good ones."""
-        told = [*self.report.recognized(), *self.report.lines()] or ["there are no rows"]
+        told = [*self.report.lines(), *self.report.recognized()] or ["there are no rows"]
         least = "" if self.how.min_rating is None else " and min_rating"
         check = f"check the format ({self.how.format or 'not given'}) and the columns{least}"
         if not self.report.kept:
             raise DataError(f"{where}: no row is left: {'; '.join(map(str.strip, told))}; {check}")
-        self.report.check(where)
+        self.report.check(where, "; ".join(self.report.forms))
         words = {role: self._words.pop(role, WordNumbers()).finish() for role in WORDED}
         numbers = {
             role: np.concatenate([np.empty(0, kind), *self._numbers.pop(role)])

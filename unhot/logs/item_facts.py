@@ -4,6 +4,7 @@ CSV, TSV, JSON lines and JSON; and the files of MovieLens: u.item, movies.dat, m
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -14,7 +15,7 @@ from unhot.logs.gathering import values_of
 from unhot.logs.log_reading import USUAL, usual_column
 from unhot.rows.batches import OpenedRows, RowReport
 from unhot.rows.numbers import BLANKS
-from unhot.rows.opening import PACKED, TextFile, open_file
+from unhot.rows.opening import PACKED, UNQUOTED, TextFile, ending_kind, open_file
 from unhot.rows.paths import PathLike, find_files
 from unhot.rows.values import LISTS, spelled
 from unhot.vocab.vocabulary import decode_word
@@ -36,10 +37,18 @@ class ItemFacts(NamedTuple):
 
     names: dict[str, str]  # item -> name
     sides: dict[str, dict[str, list[str]]]  # column -> item -> values
+    listed: Counter[str] = Counter()  # item -> its rows
+    said: Sequence[str] = ()  # lines about bad rows, for people
 
 
 def read_item_facts(
-    path: PathLike, item: str | None = None, name: str | None = None, side: Sequence[str] = ()
+    path: PathLike,
+    item: str | None = None,
+    name: str | None = None,
+    side: Sequence[str] = (),
+    *,
+    strict: bool = False,
+    quotes: bool = True,
 ) -> ItemFacts:
     """Read a file about items; the first row of an item counts.
 
@@ -47,10 +56,12 @@ def read_item_facts(
     name    the column of their names; None: name, title or description, if there is one
     side    columns of values, with | between several, of which those that the file has are read; none: genres
             or genre, as in MovieLens' files, or the lists of JSON (item -> list), as the column `attribute`
+    strict  raise a `DataError` at the first bad row of a table instead of counting it
+    quotes  fields of CSV and TSV may be in quotes
     """
     find_files(path)
-    file = Path(path)
-    rows = [row if isinstance(row, Mapping) else {} for row in _rows(file)]
+    file, report = Path(path), RowReport(strict)
+    rows = [row if isinstance(row, Mapping) else {} for row in _rows(file, report, quotes)]
     columns = [*dict.fromkeys(chain.from_iterable(rows))]
     items, names = item or usual_column(ITEMS, columns), name or usual_column(NAMES, columns)
     side = [*filter(columns.__contains__, side or SIDES)][: len(side) or 1]
@@ -61,7 +72,9 @@ def read_item_facts(
             f"values; the columns are {', '.join(columns)[:500] or 'none'}"
         )
     keyed = [(_text(row.get(items)), row) for row in rows]
-    lacking = next((number for number, (key, _) in enumerate(keyed, 1) if not key.strip(BLANKS)), None)
+    lacking = next(
+        (number for number, (key, row) in enumerate(keyed, 1) if row and not key.strip(BLANKS)), None
+    )
     if lacking is not None:
         raise DataError(f"{file}: row {lacking} has no {items}: give each row the id of an item")
     keyed.reverse()  # so that the first row of an item is written last
@@ -71,6 +84,8 @@ def read_item_facts(
             column: {key: found for key, row in keyed if (found := _values(row.get(column)))}
             for column in side
         },
+        Counter(key for key, row in reversed(keyed) if row),
+        report.lines(),
     )
     if not facts.names and not any(facts.sides.values()):
         raise DataError(f"{file}: says nothing about items: name the columns of the names and of the values")
@@ -87,7 +102,7 @@ def _values(value: Any) -> list[str]:
     return values_of(map(_text, value if isinstance(value, LISTS) else [value]))
 
 
-def _rows(file: Path) -> Iterable[Any]:
+def _rows(file: Path, report: RowReport, quotes: bool) -> Iterable[Any]:
     """Return the rows of a file, by its name."""
     base = (file.stem if file.suffix.lower() in PACKED else file.name).lower()
     if base in LATIN:
@@ -98,22 +113,23 @@ def _rows(file: Path) -> Iterable[Any]:
         if found.head.lstrip().startswith(b"{"):
             return _json_rows(b"".join(found.pieces()), file)
         found.close()
-    opened = open_file(file)
+    unquoted = f"{ending_kind(file)}-unquoted"
+    opened = open_file(file, unquoted if not quotes and unquoted in UNQUOTED else None)
     if isinstance(opened, TextFile):
         opened.close()
         raise DataError(
             f"{file}: its name does not say its kind: call it .csv, .tsv, .jsonl, .json, .parquet, "
             f"{' or '.join(LATIN)}"
         )
-    return _records(opened)
+    return _records(opened, report)
 
 
-def _records(opened: OpenedRows) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a table, each of which must be good."""
-    report = RowReport(strict=True)
+def _records(opened: OpenedRows, report: RowReport) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a table; bad ones are empty."""
     for batch in opened.batches({}, every=True):
         report.take(batch)
         yield from batch.dicts()
+    report.check(opened.where)
 
 
 def _movielens(text: str, separator: str, file: Path) -> Iterator[Mapping[str, Any]]:

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from unhot.errors import ConfigError, DataError, finite, one_of
+from unhot.rows.opening import KINDS
 
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow", "movielens", "sessions", "user-sessions", "edges")
+FORMATS = (*KINDS[1:], "movielens", "sessions", "user-sessions", "edges")
 # names of columns, the first that is there is taken; letters and digits count, in small letters
 USUAL = {
     "user": ("user", "userid", "customer", "customerid", "visitorid", "reviewerid", "uid"),
@@ -40,9 +41,10 @@ class LogReading:
     rejected    likewise, whether the user was rejected for the item
     user_type   a column of types of users, such as new
     side        columns that hold values of the item, such as its brand; `|` stands between several values
-    format      csv, tsv, jsonl, parquet, arrow, movielens (u.data, ratings.dat), sessions (a line holds the
-                items of a session), user-sessions (a line holds a user, then items), edges (a line
-                holds two words, and maybe a weight); None: by its bytes and its name
+    format      csv, tsv, csv-unquoted, tsv-unquoted (a quote is a character like any other), jsonl, parquet,
+                arrow, movielens (u.data, ratings.dat), sessions (a line holds the items of a session),
+                user-sessions (a line holds a user, then items), edges (a line holds two words, and maybe a
+                weight); None: by its bytes and its name
     time_format how times are written that are neither numbers nor ISO 8601: as `datetime.strptime` takes it,
                 such as %d.%m.%Y %H:%M
     min_rating  leave out rows with a smaller weight; they are counted, but are not bad

@@ -119,7 +119,7 @@ def fit_lines(
                 None: the lines are logged or, with `progress`, shown
     directory   where to keep the encoded text for later; None: a temporary directory
     force       read files even if they do not look like text
-    kind        text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the names of files say
+    kind        text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
     strict      raise a `DataError` at the first bad row instead of counting it
     """
     return Model.fit(

@@ -44,9 +44,8 @@ class Reads:
     directory: str | os.PathLike[str] | None = None  # where to keep the encoded text
     known: Vocabulary | None = None  # words that stay in the vocabulary even if the text lacks them
     force: bool = False  # read files even if they do not look like text
-    kind: str | None = (
-        None  # text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the names of files say
-    )
+    # text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
+    kind: str | None = None
     strict: bool = False  # stop at the first bad row of a table instead of counting bad rows
     validation: Any = None  # questions to watch a training on; None: none, or those of a split
 

@@ -86,7 +86,9 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
     directed: bool = False  # an edge leads from its source to its target alone
     # the format of the graph: by default what its name and its first lines say; edges: two nodes per line,
     # and maybe a weight; adjacency: a node, then its neighbors
-    format: Literal["csv", "tsv", "jsonl", "parquet", "edges", "adjacency"] | None = None
+    format: (
+        Literal["csv", "tsv", "csv-unquoted", "tsv-unquoted", "jsonl", "parquet", "edges", "adjacency"] | None
+    ) = None
     # the column of the sources of edges, if it is not called source, from or src; in text without a header,
     # the number of the column, from 1 on
     sources: str | None = None

@@ -116,7 +116,19 @@ class LogFields:
     # the format of the log: by default what its name and its first bytes say; sessions: a line has the items
     # of a session; user-sessions: a line has a user, then items
     format: (
-        Literal["csv", "tsv", "jsonl", "parquet", "arrow", "movielens", "sessions", "user-sessions"] | None
+        Literal[
+            "csv",
+            "tsv",
+            "csv-unquoted",
+            "tsv-unquoted",
+            "jsonl",
+            "parquet",
+            "arrow",
+            "movielens",
+            "sessions",
+            "user-sessions",
+        ]
+        | None
     ) = None
     min_rating: float | None = None  # leave out events with a smaller rating
     repeats: Literal["keep", "merge"] = "keep"  # keep all events of a line with an item, or only the first

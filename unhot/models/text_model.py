@@ -68,7 +68,7 @@ def fit_text(
     directory   where to keep the encoded text for later, and the cells in its folder `cells` if the
                 model is trained on cells; None: a temporary directory
     force       read files even if they do not look like text
-    kind        text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the names of files say
+    kind        text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
     strict      raise a `DataError` at the first bad row of a table instead of counting it
 
     If the source is `Cells`, nothing is read, counted or kept, and `reading`, `counting`, `directory` and

@@ -31,6 +31,10 @@ class RowBatch(NamedTuple):
     # the rows with all their columns; that of a bad row is empty
     dicts: Callable[[], list[dict[str, Any]]] = list
 
+    def number(self, place: int) -> int:
+        """Return the number of a row, for people."""
+        return self.records()[place].line if self.records else self.first + place
+
 
 class OpenedRows(NamedTuple):
     """A table that is being read."""
@@ -43,6 +47,8 @@ class OpenedRows(NamedTuple):
     batches: Callable[..., Iterator[RowBatch]]
     progress: Callable[[], tuple[int, int | None]] = lambda: (0, None)  # bytes read, and in all
     close: Callable[[], None] = lambda: None
+    # of parquet and Arrow files, when rows were read: compression, and ends, rows up to the end of each group
+    packing: Mapping[str, Any] = {}
 
 
 @dataclass
@@ -62,8 +68,7 @@ class RowReport:
         self.rows += len(batch.cells)
         self.bad += max(bad, len(found))
         for place in sorted(found)[: EXAMPLES - len(self.examples)]:
-            number = batch.records()[place].line if batch.records else batch.first + place
-            text = f"{batch.unit} {number}: {found[place]}"
+            text = f"{batch.unit} {batch.number(place)}: {found[place]}"
             if self.strict:
                 raise DataError(f"{batch.where}: {text}; fix it, or leave strict out to skip bad rows")
             self.examples.append(f"{batch.where}: {text}" if self.several else text)
@@ -74,10 +79,10 @@ class RowReport:
         return [bad] * (self.bad > 0) + [f"  {each}" for each in self.examples]
 
     def check(self, where: str, looks: str = "") -> None:
-        """Raise a `DataError` if most rows are bad; `looks`: what they were taken for."""
+        """Raise a `DataError` if most rows are bad; `looks`: what files were read as."""
         wrong = self.bad - self.missing
         if 2 * wrong > self.rows:
             raise DataError(
                 f"{where}: {wrong:,} of {self.rows:,} rows are bad ({'; '.join(self.examples)}): check "
-                f"the format and the columns{looks and f'; it was read as {looks}'}"
+                f"the format and the columns{looks and f' ({looks})'}"
             )

@@ -71,7 +71,7 @@ def copy_rows(
     column       the column of the text; otherwise `text`, or the only one that holds strings
     rename       new column -> the name it gets, for example because the source has a column of that name
     names        the new columns
-    kind         text, csv, tsv, jsonl, parquet or arrow, instead of what the source's bytes and ending say
+    kind         text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
     force        read also a file that does not look like text
     strict       raise a `DataError` at the first bad row
     on_progress  called after each batch with the bytes read so far, and their total if it is known
@@ -92,7 +92,7 @@ def copy_rows(
                     on_progress(*opened.progress())
             return Copied(report)
         table = text_rows(opened) if isinstance(opened, TextFile) else opened
-        to = to or table.kind
+        to = table.kind if to is None or table.kind.startswith(to) else to
         one_of("format of the copy", to, tuple(WRITERS))
         text = string_column(table, column) if table.names else ""
         _check_names(table.where, table.names, new)
@@ -112,7 +112,7 @@ def copy_rows(
         with opened_result(out) as file:
             for data in WRITERS[to](rows(), table, new):
                 file.write(data)
-            report.check(table.where)
+            report.check(table.where, text and recognized(table.where, table.kind, text=text))
     return Copied(report, nulls)
 
 

@@ -19,8 +19,12 @@ from unhot.rows.records import BLANKS, LONGEST, Record, RowBlock
 from unhot.rows.values import dict_batch
 from unhot.vocab.vocabulary import decode_word, encode_word
 
-SEPARATORS = {"csv": ",", "tsv": "\t"}
-BEHIND = "has text behind a closing quote: double each quote inside a field in quotes"
+SEPARATORS = {"csv": ",", "tsv": "\t", "csv-unquoted": ",", "tsv-unquoted": "\t"}
+MEND_QUOTES = (
+    "double each quote inside a field in quotes, or give --format csv-unquoted or tsv-unquoted, where a "
+    "quote is a character like any other"
+)
+BEHIND = f"has text behind a closing quote: {MEND_QUOTES}"
 
 
 class Fields(NamedTuple):
@@ -46,8 +50,7 @@ class Fields(NamedTuple):
             if fault and (reader.line_num > begin + 1 or "end of data" in fault):
                 raise DataError(
                     f"{self.where}: line {block.line + begin}: a quote opens a field and is not closed: "
-                    "close it, or double each quote inside a field in quotes; or read quotes as any other "
-                    "character (quotes=False, --no-quotes)"
+                    f"close it, or {MEND_QUOTES}"
                 )
             raw = encode_word("".join(lines[begin : reader.line_num]))
             if fields is not None and raw.strip(BLANKS):
@@ -72,7 +75,7 @@ def open_delimited(
     quotes: bool = True,
 ) -> OpenedRows:
     """Open rows whose first record has the names of the columns, unless `names` are given."""
-    how, first = Fields(where, separator or SEPARATORS[kind], quotes), next(blocks, RowBlock(b"", 1))
+    how, first = Fields(where, separator or SEPARATORS[kind], quotes), next(blocks)
     if not names and first.data.strip(BLANKS):
         end = first.data.find(b"\n", len(first.data) - len(first.data.lstrip(b"\r\n"))) + 1
         lines = first.data if b'"' in first.data[:end] else first.data[:end]
@@ -86,8 +89,7 @@ def open_delimited(
 
     def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
         for block in chain([first], blocks):
-            if block.data:
-                yield _batch(block, how, list(names), wanted)
+            yield _batch(block, how, list(names), wanted)
 
     return OpenedRows(where, kind, [*names], dict.fromkeys(names, False), batches)
 
@@ -97,7 +99,7 @@ def _batch(block: RowBlock, how: Fields, names: list[str], wanted: Mapping[str, 
 
     @functools.cache
     def records() -> list[Record]:
-        if b'"' not in block.data:
+        if not how.quotes or b'"' not in block.data:
             return block.lines()
         return [record for record, _, _ in how.records(block)]
 
@@ -131,7 +133,7 @@ def _read_by_arrow(data: bytes, how: Fields, width: int, places: dict[str, int])
             reader.ParseOptions(
                 delimiter=how.separator,
                 quote_char='"' if how.quotes else False,
-                newlines_in_values=b'"' in data,
+                newlines_in_values=how.quotes and b'"' in data,
             ),
             reader.ConvertOptions(
                 check_utf8=False,

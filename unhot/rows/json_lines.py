@@ -22,7 +22,7 @@ HEAD = 1000  # rows that show the columns
 
 def open_json_lines(blocks: Iterator[RowBlock], where: str, unit: str = "line") -> OpenedRows:
     """Open JSON lines; the first rows decide which columns there are."""
-    first = next(blocks, RowBlock(b"", 1))
+    first = next(blocks, RowBlock(b"", 1))  # a list may be empty
     holds = columns_of(_parsed(first, HEAD)[0])
 
     def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
@@ -32,8 +32,7 @@ def open_json_lines(blocks: Iterator[RowBlock], where: str, unit: str = "line") 
         kind = msgspec.defstruct("Row", [(key, Any, None) for key in keys], rename=keys, gc=False)
         decoder = msgspec.json.Decoder(kind)
         for block in chain([first], blocks):
-            if block.data:
-                yield _batch(block, where, unit, wanted, decoder)
+            yield _batch(block, where, unit, wanted, decoder)
 
     return OpenedRows(where, "jsonl", [*holds], holds, batches)
 

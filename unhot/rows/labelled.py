@@ -70,7 +70,7 @@ class LabelledRows:
         self._begun = True
         self.report = report = LabelReport(self.report.strict)
         yield from filter(report.count, self._read(report))
-        report.check(self._where)
+        report.check(self._where, "; ".join(report.recognized))
 
 
 class Wanted(NamedTuple):
@@ -114,7 +114,7 @@ def labelled_rows(
     column        the column of the text; otherwise `text`, or the only one that holds strings
     label_column  the column of the labels; otherwise `label` or `labels`
     prefix        what a token of a label line begins with if it is a label
-    kind          text, csv, tsv, jsonl, parquet or arrow, instead of what the bytes and the ending say
+    kind          text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
     force         read also files that do not look like text
     strict        raise a `DataError` at the first bad row instead of counting it
     """

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from unhot.errors import DataError
 from unhot.rows.arrow import pyarrow
 from unhot.rows.values import as_bytes
 from unhot.types import Bytes, Doubles
@@ -94,6 +95,13 @@ def in_seconds(times: Doubles) -> Doubles:
     middle = np.median(times[:: 1 + times.size // 100_000])
     if DATES[0] <= middle <= DATES[1] and (times % 1 == 0).all():
         days = pyarrow().array(times.astype(np.int64)).cast(pyarrow().string())
-        with contextlib.suppress(pyarrow().ArrowInvalid):  # one is no date
-            return _seconds(pyarrow("pyarrow.compute").strptime(days, "%Y%m%d", "s"))
+        found = pyarrow("pyarrow.compute").strptime(days, "%Y%m%d", "s", error_is_null=True)
+        if 0 < 2 * found.null_count < len(found):
+            raise DataError(
+                f"{found.null_count:,} of {len(found):,} times are no dates, such as "
+                f"{days.filter(found.is_null())[0]}, among dates such as 20240115: give --time-format "
+                "%Y%m%d, which leaves their rows out"
+            )
+        if not found.null_count:
+            return _seconds(found)
     return times / 1000.0 ** sum(middle > unit for unit in UNITS)

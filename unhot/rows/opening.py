@@ -18,7 +18,8 @@ from unhot.rows.streams import TextStream
 from unhot.rows.tables import open_marked
 from unhot.vocab.vocabulary import decode_word
 
-KINDS = ("text", "csv", "tsv", "jsonl", "parquet", "arrow")
+UNQUOTED = ("csv-unquoted", "tsv-unquoted")  # where a quote is a character like any other
+KINDS = ("text", "csv", "tsv", "jsonl", "parquet", "arrow", *UNQUOTED)
 ENDINGS = {
     **{".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"},
     **{".parquet": "parquet", ".pq": "parquet"},
@@ -27,7 +28,10 @@ ENDINGS = {
 PACKED = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
 PARQUET, ARROW = b"PAR1", b"ARROW1"  # the first and the last bytes of files
 MARKED = {"parquet": (PARQUET, "parquet file"), "arrow": (ARROW, "file of Arrow's")}
-SAID = {"text": "text", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "list": "a JSON list"}
+SAID = {
+    **{"csv-unquoted": "CSV without quotes", "tsv-unquoted": "TSV without quotes"},
+    **{"text": "text", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "list": "a JSON list"},
+}
 HEAD = 1 << 16  # bytes that tell the kind
 
 BLOCK = 1 << 20  # bytes of a block: as strings of Python they are several times as many
@@ -68,7 +72,7 @@ def marked_kind(path: Path | None) -> str | None:
 
 
 def text_kind(path: Path | None, head: bytes, asked: str | None = None) -> str:
-    """Return the kind of a text with these first bytes: text, csv, tsv, jsonl, or list (of JSON objects)."""
+    """Return the kind of a text with these first bytes: a kind, or list (of JSON objects)."""
     if asked is not None:
         one_of("kind", asked, KINDS)
     named = ending_kind(path) if path is not None else None
@@ -141,7 +145,7 @@ class TextFile:
         """Close the file."""
         self._stream.close()
 
-    def rows(self, kind: str | None = None, quotes: bool = True, size: int = BLOCK) -> OpenedRows:
+    def rows(self, kind: str | None = None, size: int = BLOCK) -> OpenedRows:
         """Open the rows of the file as those of its kind, or of another one, which is no plain text."""
         kind = kind if kind and self.kind != "list" else self.kind
         if kind == "list":
@@ -150,18 +154,17 @@ class TextFile:
         elif kind == "jsonl":
             opened = open_json_lines(self.blocks(), self.where)
         else:
+            quotes = kind not in UNQUOTED
             opened = open_delimited(self.blocks(size, quotes), self.where, kind, quotes=quotes)
         return opened._replace(progress=self.progress, close=self.close)
 
 
-def open_file(
-    path: Path | None, kind: str | None = None, force: bool = False, quotes: bool = True
-) -> OpenedRows | TextFile:
+def open_file(path: Path | None, kind: str | None = None, force: bool = False) -> OpenedRows | TextFile:
     """Open a file, or standard input (None), as rows; plain text is what it is."""
     marked = kind if kind in MARKED else None if kind else marked_kind(path)
     if marked is None:
         text = TextFile(path, kind, force)
-        return text if text.kind == "text" else text.rows(quotes=quotes)
+        return text if text.kind == "text" else text.rows()
     if path is None or not path.is_file():
         raise DataError(
             f"{path or 'standard input'}: a {marked} file cannot be read from a pipe, because its index is "

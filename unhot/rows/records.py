@@ -52,7 +52,7 @@ def blocks_of(text: Iterable[bytes], size: int, where: str, quotes: bool = False
         last = _last_end(data) if quotes and b'"' in data else data.rfind(b"\n") + 1
         if not piece or (not last and held > MOST_HELD):
             last = data.rfind(b"\n") + 1
-        if last:
+        if last or (line == 1 and not piece):  # there is always a first block
             yield RowBlock(data[:last], line)
             line += data.count(b"\n", 0, last)
         elif held > LONGEST:

@@ -63,6 +63,7 @@ class TextStream:
         self.marked = False
         self._raw: IO[bytes] | None = None
         self._seekable, self._read = False, 0
+        self._lines = 0  # line feeds of the text that was read
         try:
             self._raw = path.open("rb", 0) if path else _standard_input()
             self._seekable = bool(path) and self._raw.seekable()
@@ -79,8 +80,10 @@ class TextStream:
         """Yield the text, some bytes at a time."""
         try:
             head, self._head = self._head, b""
+            self._lines = head.count(b"\n")
             yield head
             while text := self._text.read(PIECE):
+                self._lines += text.count(b"\n")
                 yield text
         except _troubles() as error:
             raise self._explained(error) from error
@@ -142,8 +145,8 @@ class TextStream:
                 "window, or make or download the file again if it is damaged"
             )
         return DataError(
-            f"{self.name}: the compressed data is damaged or cut short: {error}; make or download the file "
-            "again"
+            f"{self.name}: the compressed data is damaged or cut short behind line {self._lines:,}: {error}; "
+            "make or download the file again"
         )
 
 

@@ -1,7 +1,7 @@
 """Rows that are in Arrow already: its files, parquet files, tables, data frames, data sets, columns."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -126,7 +126,7 @@ def _open_parquet(path: Path) -> OpenedRows:
         path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
     )
     size, rows = path.stat().st_size, max(1, int(file.metadata.num_rows))
-    done = 0  # rows read so far
+    done, packing = 0, dict[str, Any]()  # rows read so far; known when all columns of the first ones are read
 
     def batches(columns: list[str] | None) -> Iterator[Any]:
         nonlocal done
@@ -134,16 +134,31 @@ def _open_parquet(path: Path) -> OpenedRows:
         held, held_bytes = list[Any](), 0
         for group in range(file.num_row_groups):
             for batch in _group_batches(file, group, columns, _fitting_rows(file, group, columns)):
+                packing.update(_packing(file.metadata) if columns is None and not done else {})
                 done += len(batch)
                 if held and held_bytes + own_bytes(batch) > CHUNK:
                     yield join(held)
                     held, held_bytes = [], 0
                 held.append(batch)
                 held_bytes += own_bytes(batch)
-        yield from [join(held)] if held else []
+            if held and (columns is None or group == file.num_row_groups - 1):  # copies keep the groups
+                yield join(held)
+                held, held_bytes = [], 0
 
     opened = open_batches(batches, file.schema_arrow, str(path), "parquet")
-    return opened._replace(progress=lambda: (size * done // rows, size), close=file.close)
+    return opened._replace(progress=lambda: (size * done // rows, size), close=file.close, packing=packing)
+
+
+def _packing(file: Any) -> dict[str, Any]:
+    """Return how a file is compressed, a codec or a dict of codecs of columns, and where its groups end."""
+    group = file.row_group(0)
+    codecs = {
+        each.path_in_schema: each.compression.replace("UNCOMPRESSED", "NONE").removesuffix("_RAW")
+        for each in map(group.column, range(group.num_columns))
+    }
+    sizes = [file.row_group(number).num_rows for number in range(file.num_row_groups)]
+    one = len({*codecs.values()}) == 1
+    return {"compression": next(iter(codecs.values())) if one else codecs, "ends": {*accumulate(sizes)}}
 
 
 def _fitting_rows(file: Any, group: int, columns: list[str] | None) -> int:

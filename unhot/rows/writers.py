@@ -20,6 +20,7 @@ from unhot.json_file import json_text, plain
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS
+from unhot.rows.opening import UNQUOTED
 from unhot.rows.records import Record
 from unhot.rows.values import spelled
 from unhot.vocab.vocabulary import decode_word, encode_word
@@ -31,6 +32,7 @@ BREAKS = str.maketrans("\t\n\r", "   ")  # a label that holds one of these would
 SURROGATES = re.compile("[\ud800-\udfff]")  # what is not UTF-8; see `decode_word`
 BLANKS = b" \t\r\n"  # white space of JSON
 GROUP = 1 << 23  # bytes of a row group that is written
+LARGEST = 1 << 26  # the same if the source has row groups, whose ends it keeps
 
 
 def write_lines(batches: Iterator[NewRows], table: OpenedRows, names: list[str]) -> Iterator[bytes]:
@@ -55,39 +57,40 @@ def write_delimited(
     batches: Iterator[NewRows], table: OpenedRows, names: list[str], kind: str
 ) -> Iterator[bytes]:
     """Yield rows of the same format, whose old fields keep their bytes, or of another one."""
-    separator, header = SEPARATORS[kind], [*table.names] if table.kind != "text" else []
-    first = _lines([[*header, *names]] if table.names else [], separator)
-    between = separator.encode() if header else b""
+    header = [*table.names] if table.kind != "text" else []
+    first = _lines([[*header, *names]] if table.names else [], kind)
+    between = SEPARATORS[kind].encode() if header else b""
     for batch, columns in batches:
-        new = _lines((map(_field, values) for values in zip(*columns, strict=True)), separator)
-        same = batch.records if table.kind == kind else None
-        old = (
-            _lines(_other_fields(batch, header), separator)
-            if same is None
-            else _same_rows(same(), batch.faults, separator.encode() * (len(header) - 1))
-        )
+        new = _lines((map(_field, values) for values in zip(*columns, strict=True)), kind)
+        if batch.records and table.kind == kind:
+            old = _same_rows(batch.records(), batch.faults, between * (len(header) - 1))
+        else:
+            old = _lines(
+                ([_field(row.get(name)) for name in header] for row in same_columns(batch, header)), kind
+            )
         first += [row + between + last for row, last in zip(old, new, strict=True)]
         yield b"".join([row + b"\n" for row in first])
         first = []
-    yield b"".join([row + b"\n" for row in first])
 
 
-def _same_rows(records: Sequence[Record], faults: Mapping[int, str], separators: bytes) -> Iterator[bytes]:
-    """Yield the bytes of rows; a bad one that has too few fields gets empty ones."""
-    for place, record in enumerate(records):
-        row = record.raw.removesuffix(b"\n").removesuffix(b"\r")
-        yield row + separators[row.count(separators[:1]) :] if place in faults else row
+def _same_rows(records: Sequence[Record], faults: Mapping[int, str], separators: bytes) -> list[bytes]:
+    """Return the bytes of rows; a bad one that has too few fields gets empty ones."""
+    rows = [record.raw.removesuffix(b"\n").removesuffix(b"\r") for record in records]
+    for place in faults:
+        rows[place] += separators[rows[place].count(separators[:1]) :]
+    return rows
 
 
-def _other_fields(batch: RowBatch, header: list[str]) -> Iterator[Iterable[str]]:
-    """Yield the fields of rows that were read from another format."""
-    for row in batch.dicts():
-        if not row.keys() <= set(header):
+def same_columns(batch: RowBatch, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the rows of a batch; raise a `DataError` if one has a column that is none of these."""
+    rows = batch.dicts()
+    for place, row in enumerate(rows):
+        if not row.keys() <= {*names}:
             raise DataError(
-                f"{batch.where}: a row has other columns than the first ones ({', '.join(row)[:200]}): "
-                "write .jsonl, or give all rows the same columns"
+                f"{batch.where}: {batch.unit} {batch.number(place)} has other columns than the first rows "
+                f"({', '.join(row)[:200]}): write .jsonl, or give all rows the same columns"
             )
-        yield [_field(row.get(name)) for name in header]
+    return rows
 
 
 def _field(value: Any) -> str:
@@ -97,9 +100,12 @@ def _field(value: Any) -> str:
     return str(decode_word(value) if isinstance(value, bytes) else "" if value is None else value)
 
 
-def _lines(rows: Iterable[Iterable[str]], separator: str) -> list[bytes]:
-    """Return fields as lines, in quotes where that is needed; also a carriage return is put into quotes."""
-    lines = list[str]()
+def _lines(rows: Iterable[Iterable[str]], kind: str) -> list[bytes]:
+    """Return fields as lines; what would break a row is in quotes, or a space if there are no quotes."""
+    lines, separator = list[str](), SEPARATORS[kind]
+    if kind in UNQUOTED:
+        breaks = BREAKS | {ord(separator): " "}
+        return [encode_word(separator.join([each.translate(breaks) for each in row])) for row in rows]
     csv.writer(SimpleNamespace(write=lines.append), delimiter=separator).writerows(rows)
     return [encode_word(line.removesuffix("\r\n")) for line in lines]
 
@@ -159,30 +165,32 @@ def write_arrow(
     """Yield a parquet or an Arrow file; the first rows decide the types of its columns."""
     pending, kept = PendingBytes(), list[Any]()
     writer = schema = None
-    size = 0
+    size = done = 0
+    packing = table.packing if table.kind == kind else {}
     for batch, columns in batches:
         kept.append(_arrow_rows(batch, table, columns, names, schema))
         schema = kept[0].schema if schema is None else schema
-        writer = writer or _opened_writer(kind, pending, schema)
-        size += kept[-1].nbytes
-        if size > GROUP:
+        writer = writer or _opened_writer(kind, pending, schema, names, packing.get("compression"))
+        size, done = size + kept[-1].nbytes, done + len(kept[-1])
+        if done in packing.get("ends", ()) or size > (LARGEST if packing else GROUP):
             writer.write_table(pyarrow().Table.from_batches(kept))
             kept, size = [], 0
             yield pending.take()
-    if writer is None and table.names:
-        old = [name for name in table.names if table.kind != "text"]
-        schema = pyarrow().schema([(name, pyarrow().string()) for name in [*old, *names]])
-        writer = _opened_writer(kind, pending, schema)
+    if writer and kept:
+        writer.write_table(pyarrow().Table.from_batches(kept))
     if writer:
-        writer.write_table(pyarrow().Table.from_batches(kept, schema))
         writer.close()
     yield pending.take()
 
 
-def _opened_writer(kind: str, sink: PendingBytes, schema: Any) -> Any:
-    if kind == "parquet":
-        return pyarrow("pyarrow.parquet").ParquetWriter(sink, schema)
-    return pyarrow("pyarrow.ipc").new_file(sink, schema)
+def _opened_writer(kind: str, sink: PendingBytes, schema: Any, names: list[str], codec: Any) -> Any:
+    """Open a parquet or an Arrow file; `codec`: of the columns of the source, new ones have the first."""
+    if kind == "arrow":
+        return pyarrow("pyarrow.ipc").new_file(sink, schema)
+    if isinstance(codec, dict):
+        paths = (path for name in names for path in (name, f"{name}.list.element"))
+        codec = dict.fromkeys(paths, next(iter(codec.values()))) | codec
+    return pyarrow("pyarrow.parquet").ParquetWriter(sink, schema, compression=codec or "snappy")
 
 
 def _arrow_rows(
@@ -194,7 +202,7 @@ def _arrow_rows(
         if table.kind in ("parquet", "arrow"):
             rows = batch.table
         else:
-            records = batch.dicts()
+            records = same_columns(batch, table.names if table.kind != "text" else [])
             given = [*schema][:old] if schema else None
             if given is None and table.kind != "jsonl":
                 given = [(name, arrow.string()) for name in table.names if table.kind != "text"]
@@ -222,8 +230,7 @@ def _type_of(values: list[Any]) -> Any:
 
 WRITERS: dict[str, Writer] = {
     "text": write_lines,
-    "csv": partial(write_delimited, kind="csv"),
-    "tsv": partial(write_delimited, kind="tsv"),
+    **{kind: partial(write_delimited, kind=kind) for kind in SEPARATORS},
     "jsonl": write_json_rows,
     "parquet": partial(write_arrow, kind="parquet"),
     "arrow": partial(write_arrow, kind="arrow"),

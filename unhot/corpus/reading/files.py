@@ -11,7 +11,7 @@ from unhot.corpus.reading.tokenizers import SENTENCE_END
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import OpenedRows, RowReport
 from unhot.rows.columns import text_column
-from unhot.rows.opening import SAID, TextFile, open_file
+from unhot.rows.opening import TextFile, open_file, recognized
 from unhot.rows.paths import STDIN, PathLike, find_files
 from unhot.rows.streams import PIECE
 
@@ -147,8 +147,7 @@ class FileReader:
             column = text_column(opened, self._column)
             if column.tokens != self.token_lists:
                 raise DataError(f"{opened.where}: column {column.name!r} holds lists of tokens: give a file")
-            said = f"read as {SAID.get(opened.kind, opened.kind)}, text = {column.name}"
-            self.recognized.append(f"{opened.where}: {said}")
+            self.recognized.append(recognized(opened.where, opened.kind, text=column.name))
             yield from column_chunks(opened, column, self._nulls, self.rows)
 
 
