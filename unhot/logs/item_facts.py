@@ -17,6 +17,7 @@ from unhot.rows.kinds import PACKED
 from unhot.rows.numbers import BLANKS
 from unhot.rows.opening import TextFile, open_file
 from unhot.rows.paths import PathLike, find_files
+from unhot.rows.remote import is_address
 from unhot.rows.values import LISTS, spelled
 from unhot.vocab.vocabulary import decode_word
 
@@ -49,8 +50,8 @@ def read_item_facts(
     side    columns of values, with | between several, of which those that the file has are read; none: genres
             or genre, as in MovieLens' files, or the lists of JSON (item -> list), as the column `attribute`
     """
-    find_files(path)
-    file = Path(path)
+    files = find_files(path)
+    file: Any = files[0] if is_address(path) else Path(path)
     rows = [row if isinstance(row, Mapping) else {} for row in _rows(file)]
     columns = [*dict.fromkeys(chain.from_iterable(rows))]
     items, names = item or usual_column(ITEMS, columns), name or usual_column(NAMES, columns)

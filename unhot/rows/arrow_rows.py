@@ -11,6 +11,7 @@ import numpy as np
 from unhot.errors import DataError
 from unhot.rows.arrow import decoded_slices, holds_tokens, is_list, pyarrow, record_batch
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch
+from unhot.rows.remote import RemoteBytes, RemotePath
 
 CHUNK = 1 << 20  # about how many bytes of cells are read at a time
 MOST = 1 << 16  # rows of a batch
@@ -97,7 +98,7 @@ def open_arrow_file(path: Path) -> OpenedRows:
     """Open a file of Arrow's, in either of its two formats."""
     ipc = pyarrow("pyarrow.ipc")
     try:
-        source = pyarrow().memory_map(str(path))
+        source = RemoteBytes(path) if isinstance(path, RemotePath) else pyarrow().memory_map(str(path))
         try:
             file = ipc.open_file(source)
             batches = (file.get_batch(number) for number in range(file.num_record_batches))

@@ -8,6 +8,7 @@ from typing import Any
 from unhot.rows.arrow import own_bytes, pyarrow
 from unhot.rows.arrow_rows import open_batches, unreadable
 from unhot.rows.batches import OpenedRows
+from unhot.rows.remote import RemoteBytes, RemotePath
 
 CHUNK = 1 << 20  # about how many bytes of cells are read at a time
 MOST = 1 << 12  # rows of a batch until the size of the rows is known
@@ -21,7 +22,10 @@ def open_parquet(path: Path) -> OpenedRows:
     try:
         # with a buffer, the columns of a row group are read in pieces instead of all at once
         file = pyarrow("pyarrow.parquet").ParquetFile(
-            path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
+            RemoteBytes(path) if isinstance(path, RemotePath) else path,
+            buffer_size=1 << 20,
+            pre_buffer=False,
+            page_checksum_verification=True,
         )
         schema, rows = file.schema_arrow, int(file.metadata.num_rows)
     except (pyarrow().ArrowException, OSError, ValueError) as error:
