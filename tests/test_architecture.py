@@ -24,6 +24,7 @@ ORDER = [
     "atomic",
     "claims",
     "threads",
+    "user_cache",
     "screen",
     "probability",
     "kernels",

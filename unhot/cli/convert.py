@@ -82,6 +82,7 @@ def convert(
     there, glove and, unless they are a terminal, word2vec-binary.
     """
     from unhot.vectors.formats import stream_table
+    from unhot.vectors.formats.remote_folder import local_copy
     from unhot.vectors.formats.table import Table
     from unhot.vectors.store import KEEPING
 
@@ -90,6 +91,7 @@ def convert(
         raise click.UsageError("--json: would be mixed with the vectors on standard output; leave it out")
     if source == STDOUT:
         raise click.UsageError("SOURCE is -: vectors are read from files; write them to a file first")
+    source = str(local_copy(source))
     if name == "fasttext" or (out_format is None and Path(out).suffix == ".bin"):
         _refuse_classifier(source)
     vectors = unhot.Vectors.load(source, source_format, limit=limit, bad_utf8=bad_utf8, which=which)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -182,19 +181,21 @@ def evaluate(model: str, as_json: bool, **options: Any) -> None:
         getattr(evaluation_tables, f"show_{name}")(some)
 
 
-def _open(path: str) -> WordModel:
+def _open(model: str) -> WordModel:
     """Open a model with its output layer; raise a `FormatError` if there is none."""
     from unhot.models.load import models_of, word_models
     from unhot.vectors.formats.directory import is_model, load_model
+    from unhot.vectors.formats.remote_folder import local_copy
 
+    path = local_copy(model)
     only = (
         "only a model of unhot with its output layer can be evaluated on text; "
         "give the directory that `unhot train` wrote"
     )
     if not is_model(path):
-        what = "holds vectors alone, or is no model" if Path(path).exists() else "does not exist"
+        what = "holds vectors alone, or is no model" if path.exists() else "does not exist"
         raise FormatError(f"{path}: {what}: {only}")
-    saved = load_model(Path(path))
+    saved = load_model(path)
     if saved.config.get("model") in models_of("classify"):
         raise ConfigError(
             f"{path}: is a classifier: test it on lines with labels, with `unhot classify test`"

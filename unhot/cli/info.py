@@ -55,8 +55,9 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
     cooccur`): how they were counted, their number, and the largest.
     """
     from unhot.vectors.formats.directory import is_model
+    from unhot.vectors.formats.remote_folder import local_copy
 
-    path = Path(model)
+    path = local_copy(model)
     if ngrams is not None:
         _show_ngrams(path, ngrams, as_json)
         return
@@ -224,9 +225,11 @@ def verify(model: str, as_json: bool) -> None:
     format is checked. The exit code is 0 if nothing is wrong. Otherwise it is 1, and the message names the
     damaged file.
     """
+    from unhot.vectors.formats.remote_folder import local_copy
+
     began = time.perf_counter()
     try:
-        facts: dict[str, Any] = {"model": model, "ok": True, **_check(Path(model))}
+        facts: dict[str, Any] = {"model": model, "ok": True, **_check(local_copy(model))}
     except FormatError as error:
         if not as_json:
             raise FormatError(f"{error}; restore MODEL from a copy, or make it again") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from unhot.cli.show import new_bar, note, print_table, show_json
 from unhot.cli.text_options import force_option, source_of
 from unhot.cli.train import train_command
 from unhot.errors import ConfigError
+from unhot.rows.remote import as_path, is_address
 
 TRAIN = """\
 Learn a language model from text: of n-grams, or neural.
@@ -161,11 +163,11 @@ def mix(
     """
     from unhot.vectors.formats.model_claim import claimed_model
 
-    with claimed_model(Path(target)):
+    with contextlib.nullcontext() if is_address(target) else claimed_model(Path(target)):
         found = [unhot.load_language_model(name, threads) for name in models]
-        mixture = unhot.Mixture.of(found, Path(validation), carry=carry)
-        alone = [each.perplexity(Path(validation), carry=carry).perplexity for each in found]
-        together = mixture.perplexity(Path(validation), carry=carry).perplexity
+        mixture = unhot.Mixture.of(found, as_path(validation), carry=carry)
+        alone = [each.perplexity(as_path(validation), carry=carry).perplexity for each in found]
+        together = mixture.perplexity(as_path(validation), carry=carry).perplexity
         mixture.save(target)
     if as_json:
         weights = dict(zip(models, mixture.weights, strict=True))

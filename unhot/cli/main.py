@@ -9,6 +9,7 @@ after SIGTERM, 129 after SIGHUP.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 
@@ -35,11 +36,14 @@ from unhot.cli.signals import INTERRUPTED, exit_code, interrupting_signals
 from unhot.cli.train import train
 from unhot.cli.warmup import warmup
 from unhot.errors import ConfigError, UnhotError
+from unhot.rows.remote import hidden
 from unhot.screen.terminal import escaped_terminals, silence
 from unhot.sizes import readable
 from unhot.version import __version__
 
 NAME = "unhot"
+# an address of the web without anything secret, which may be a word or a text
+PUBLIC = re.compile(r"(?i)https?://(?![^/]*@)(?!.*\?.*(?:pass|key|token|sig|secret|cred))")
 COMPLETE = "_UNHOT_COMPLETE"  # set by a shell that completes a command line
 EPILOG = (
     "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. "
@@ -67,11 +71,17 @@ complete_text(group)
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and end the process with its exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    sys.argv[1:] = _shown(sys.argv[1:])  # which claims of folders hold
+    arguments = sys.argv[1:] if arguments is None else _shown(arguments)
     debug = "--debug" in arguments
     with escaped_terminals(), interrupting_signals() as came:
         code = _flushed(_run([a for a in arguments if a != "--debug"], debug))
     sys.exit(exit_code(code, came))
+
+
+def _shown(arguments: list[str]) -> list[str]:
+    """Return arguments with addresses as they may be shown; what is secret in them is remembered."""
+    return [each if PUBLIC.match(each) else hidden(each) for each in arguments]
 
 
 def _run(arguments: list[str], debug: bool) -> int:

@@ -140,15 +140,17 @@ def analogy(
         _show_found(found)
 
 
-def _opened(path: str, which: str) -> unhot.Vectors:
+def _opened(model: str, which: str) -> unhot.Vectors:
     """Open vectors; of a recommender only those of items, which are not near to users in the same way."""
     from unhot.vectors.formats.directory import is_model, load_model
+    from unhot.vectors.formats.remote_folder import local_copy
 
+    path = local_copy(model)
     if is_model(path) and load_model(path).config.get("users") == "vector":
         from unhot.models.load import load_saved
 
-        model = load_saved(path)
-        items: unhot.Vectors = model.vectors if which == "in" else model.out_vectors  # type: ignore[attr-defined]
+        found = load_saved(path)
+        items: unhot.Vectors = found.vectors if which == "in" else found.out_vectors  # type: ignore[attr-defined]
         return items
     return unhot.Vectors.load(path, which=which)
 

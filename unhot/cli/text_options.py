@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from unhot.rows.remote import as_path
+
 tokenizer_option = click.option(
     "--tokenizer",
     default="whitespace",
@@ -20,7 +22,7 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show nothing bu
 
 def source_of(inputs: tuple[str, ...]) -> str | list[str | Path]:
     """Return INPUT... as a source for `encode`: a pattern, a file or a folder, or several of them."""
-    return [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
+    return [*map(as_path, inputs)] if len(inputs) > 1 else inputs[0]
 
 
 def given_options(context: click.Context, names: Collection[str]) -> dict[str, str]:

@@ -25,6 +25,7 @@ from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError, UnhotError
 from unhot.leftovers import scratch_folder
 from unhot.models.families import FAMILIES
+from unhot.rows.remote import as_path, is_address
 from unhot.train.bar import TrainingBar
 from unhot.train.progress import JsonLog
 
@@ -137,7 +138,6 @@ def train(
     continues a training that was interrupted, by Ctrl-C or by a power cut.
     """
     from unhot.vectors.formats.directory import check_exists
-    from unhot.vectors.formats.model_claim import claimed_model
 
     options = dict.fromkeys((*TAKEN_BY, "model", "on", "device")) | options
     if resume is not None:
@@ -146,14 +146,14 @@ def train(
         target = target or resume
     elif not inputs or target is None:
         raise click.UsageError("Missing option '-o'." if inputs else "Missing argument 'INPUT...'.", context)
-    paths = [name if name == "-" else Path(name) for name in inputs]
+    paths = [as_path(name) for name in inputs]
     source: Any = paths if len(inputs) > 1 else "".join(inputs)
     with contextlib.ExitStack() as stack:
         if os.environ.get("RANK", "0") != "0":  # a further process of torchrun: it learns, but tells nobody
             target = str(stack.enter_context(scratch_folder()))
             options["quiet"], options["log_json"] = True, None
         bar = stack.enter_context(TrainingBar(quiet=options["quiet"]))
-        stack.enter_context(claimed_model(Path(target)))
+        stack.enter_context(_claimed(target))
         how = _how(bar, stack, target, options, goes_on=resume is not None)
         begins: dict[str, Any] = {}
         if resume is not None:
@@ -181,6 +181,7 @@ def train(
             return 130
         # options that --resume needs again
         again = f" --phrases {options['phrases']}" if options["phrases"] else ""
+        again += f" -o {target}" if is_address(target) else ""
         return _finish(learner, before, _save(learner, target, options, bar), bar, again)
 
 
@@ -214,12 +215,25 @@ def _refuse(context: click.Context, why: str) -> None:
         raise click.UsageError(f"{', '.join(given)}: {why}", context)
 
 
+def _claimed(target: str) -> contextlib.AbstractContextManager[None]:
+    """Hold the folder of a model during a training; at an address, which nobody can hold, only check it."""
+    from unhot.vectors.formats.model_claim import claimed_model
+    from unhot.vectors.formats.remote_folder import check_remote
+
+    if not is_address(target):
+        return claimed_model(Path(target))
+    check_remote(as_path(target))
+    return contextlib.nullcontext()
+
+
 def _how(
     bar: TrainingBar, stack: contextlib.ExitStack, target: str, options: dict[str, Any], goes_on: bool
 ) -> dict[str, Any]:
     """Return the arguments that `fit` and `resume` share."""
     minutes, chunks = options["checkpoint_minutes"] or None, options["checkpoint_chunks"]
-    checkpoint = unhot.Checkpoint(path=target, minutes=minutes, chunks=chunks)
+    # at an address there are none, and to ask for some is an error
+    usual = is_address(target) and chunks is None and minutes in (None, unhot.Checkpoint.minutes)
+    checkpoint = None if usual else unhot.Checkpoint(path=target, minutes=minutes, chunks=chunks)
     callbacks: list[Any] = [bar]
     if options["log_json"]:
         callbacks.append(stack.enter_context(JsonLog(options["log_json"], append=goes_on)))
@@ -402,6 +416,8 @@ def _save(learner: Model[Any, Any], target: str, options: dict[str, Any], bar: T
     from unhot.cli.rescue import save_somewhere
 
     beside = Path(options["corpus_dir"] or tempfile.gettempdir())
+    if is_address(target) and not learner.complete:  # --resume needs it here
+        target = f"{Path(target).name}-interrupted"
     return save_somewhere(lambda folder: learner.save(_place(learner, folder)), target, beside, bar.stop)
 
 
@@ -414,7 +430,7 @@ def _place(learner: Model[Any, Any], folder: str) -> Path:
     from unhot.models.load import holds_finished
     from unhot.vectors.formats.directory import checkpoint_of
 
-    return checkpoint_of(folder) if not learner.complete and holds_finished(folder) else Path(folder)
+    return checkpoint_of(folder) if not learner.complete and holds_finished(folder) else as_path(folder)
 
 
 def _kept(learner: Model[Any, Any], target: str, options: dict[str, Any], bar: TrainingBar) -> str:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from unhot.errors import ConfigError, FormatError
@@ -18,6 +17,7 @@ from unhot.rows.labelled import LabelledRows, labelled_rows
 from unhot.rows.writers import BREAKS
 from unhot.threads import in_order
 from unhot.types import Doubles
+from unhot.vectors.formats.remote_folder import local_copy
 from unhot.vectors.formats.sniff import is_fasttext
 from unhot.vocab.vocabulary import encode_word
 
@@ -77,8 +77,9 @@ def labeller_of(model: Any) -> Labeller:
 
 def open_labeller(path: str | os.PathLike[str], threads: int = 2) -> Labeller:
     """Open a saved classifier, or a .bin or .ftz of fastText."""
-    if Path(path).is_file() and is_fasttext(Path(path)):
-        return Labeller(*fasttext_predictor(Path(path), threads))
+    path = local_copy(path)
+    if path.is_file() and is_fasttext(path):
+        return Labeller(*fasttext_predictor(path, threads))
     labeller = labeller_of(_open(path))
     labeller.predictor.threads = threads
     return labeller
@@ -86,7 +87,8 @@ def open_labeller(path: str | os.PathLike[str], threads: int = 2) -> Labeller:
 
 def open_classifier(path: str | os.PathLike[str]) -> Classifier:
     """Open a saved `Classifier`; raise a `ConfigError` for others, which can only predict and be tested."""
-    fasttext = Path(path).is_file() and is_fasttext(Path(path))
+    path = local_copy(path)
+    fasttext = path.is_file() and is_fasttext(path)
     model = None if fasttext else _open(path)
     if not isinstance(model, Classifier):
         what = "file of fastText" if model is None else f"{model.name} model"

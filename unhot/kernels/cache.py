@@ -15,11 +15,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import re
-import stat
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,38 +24,12 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import caching
 
+from unhot.user_cache import user_cache
+
 PACKAGE = Path(__file__).resolve().parent.parent
 KERNEL = b"from unhot.kernels"
 IMPORT = re.compile(rb"^from unhot\.([\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
 CONSTANT = re.compile(rb"\b[A-Z][A-Z0-9_]+\b")
-
-
-def user_cache() -> Path:
-    """Return the user's cache folder, which depends on the platform."""
-    given = os.environ.get({"win32": "LOCALAPPDATA", "darwin": ""}.get(sys.platform, "XDG_CACHE_HOME"), "")
-    if given:
-        return Path(given)
-    try:
-        home = Path.home()
-    except RuntimeError:  # neither HOME nor an entry of this user in the list of users
-        return _private_folder()
-    return home / {"win32": "AppData/Local", "darwin": "Library/Caches"}.get(sys.platform, ".cache")
-
-
-def _private_folder() -> Path:
-    """Return a folder in the temporary directory that only this user can write to.
-
-    If somebody else made a folder of that name, return one that cannot exist: then nothing is kept. Kernels
-    are programs, so nobody else may put any there.
-    """
-    folder = Path(tempfile.gettempdir()) / f"unhot-cache-{os.getuid()}"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o022 and found.st_uid == os.getuid()
-    except OSError:
-        private = False
-    return folder if private else Path(os.devnull) / "unhot"
 
 
 def kernel_sources() -> dict[str, bytes]:

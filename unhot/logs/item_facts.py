@@ -17,6 +17,7 @@ from unhot.rows.batches import OpenedRows, RowReport
 from unhot.rows.numbers import BLANKS
 from unhot.rows.opening import PACKED, UNQUOTED, TextFile, ending_kind, open_file
 from unhot.rows.paths import PathLike, find_files
+from unhot.rows.remote import is_address
 from unhot.rows.values import LISTS, spelled
 from unhot.vocab.vocabulary import decode_word
 
@@ -59,8 +60,8 @@ def read_item_facts(
     strict  raise a `DataError` at the first bad row of a table instead of counting it
     quotes  fields of CSV and TSV may be in quotes
     """
-    find_files(path)
-    file, report = Path(path), RowReport(strict)
+    files, report = find_files(path), RowReport(strict)
+    file: Any = files[0] if is_address(path) else Path(path)
     rows = [row if isinstance(row, Mapping) else {} for row in _rows(file, report, quotes)]
     columns = [*dict.fromkeys(chain.from_iterable(rows))]
     items, names = item or usual_column(ITEMS, columns), name or usual_column(NAMES, columns)

@@ -18,6 +18,7 @@ from unhot.logs.log import INDEX as LOG_INDEX
 from unhot.logs.log import Log
 from unhot.regular import named_size
 from unhot.rows.paths import STDIN, find_files, paths_of
+from unhot.rows.remote import as_path, is_address
 from unhot.screen.terminal import printable_lines
 from unhot.train.bar import TrainingBar
 from unhot.train.checkpoint import Checkpoint
@@ -191,7 +192,7 @@ def are_texts(names: object) -> bool:
 
 def _as_source(names: list[str]) -> Any:
     """Convert file names to paths: a string would be taken for a sentence if its file were gone."""
-    paths = [Path(name) for name in names]
+    paths = [as_path(name) for name in names]
     return paths[0] if len(paths) == 1 else paths
 
 
@@ -220,4 +221,5 @@ def names_of(source: object) -> list[str] | None:
     paths = paths_of(source)
     if paths is None or STDIN in paths:
         return None
-    return [os.path.abspath(path) for path in paths]  # noqa: PTH100 (a pattern is no path yet)
+    # a pattern is no path yet
+    return [str(path) if is_address(str(path)) else os.path.abspath(path) for path in paths]  # noqa: PTH100

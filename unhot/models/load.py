@@ -30,6 +30,7 @@ from unhot.vectors.formats.directory import (
     load_model,
 )
 from unhot.vectors.formats.fasttext import read_fasttext
+from unhot.vectors.formats.remote_folder import local_copy
 from unhot.vectors.formats.sniff import foreign, head_of, is_fasttext, sniff
 from unhot.vectors.store import Vectors
 
@@ -71,7 +72,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Any:
     `verify` also compares every byte with the stored checksums, if a folder has them. A number that is
     infinite or NaN is looked for in small models, and with `verify` in models of any size.
     """
-    given = Path(path)
+    path = given = local_copy(path)
     check_exists(given)
     if given.is_file():
         return _load_file(given)
@@ -106,7 +107,8 @@ def _load_file(path: Path) -> Any:
 
 def load_language_model(path: str | os.PathLike[str], threads: int = 2) -> LanguageModel:
     """Load a language model: a folder, an ARPA file, compressed or not, or a binary file of KenLM."""
-    check_exists(Path(path))
+    path = local_copy(path)
+    check_exists(path)
     if Path(path).is_file() and head_of(Path(path)).startswith(MAGIC):
         read = read_kenlm(Path(path))
         return AskedModel(TrieScorer(read.words, read.model, threads=threads))
@@ -168,7 +170,8 @@ def holds_finished(path: str | Path) -> bool:
 
 def is_trained(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a model that can be trained further, not vectors alone."""
-    if Path(path).is_file() and is_fasttext(Path(path)):
+    path = local_copy(path)
+    if path.is_file() and is_fasttext(path):
         return holds_model(path)
     if not is_model(Path(path)):
         return False

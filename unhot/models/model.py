@@ -42,11 +42,13 @@ from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads,
 from unhot.models.settings import Range, check_settings
 from unhot.models.state import FitState, L, Learned, Training
 from unhot.outputs import parse_output
+from unhot.rows.remote import hidden
 from unhot.specs import registering
 from unhot.train.checkpoint import ROUNDING, Checkpoint, DiskPlan, fingerprint
 from unhot.train.history import History
 from unhot.train.progress import Callback, Progress
 from unhot.vectors.formats.directory import COUNTS, SavedModel, checkpoint_of, remove_checkpoint, save_model
+from unhot.vectors.formats.remote_folder import saved_at
 from unhot.version import __version__
 from unhot.vocab.vocabulary import Vocabulary, words_text
 
@@ -236,7 +238,7 @@ class Model(ABC, Generic[L, A]):
         """Return what a saved model is made of again: its name, its settings, and what training chose."""
         return {
             "model": self.name,
-            **self.settings(),
+            **{name: hidden(value) for name, value in self.settings().items()},
             **({} if self.fit_state is None else self.fit_state.chosen),
         }
 
@@ -245,8 +247,9 @@ class Model(ABC, Generic[L, A]):
 
         Then remove the model's checkpoint. The folder of an interrupted training also holds its position.
         """
-        write(self, Path(path))
-        remove_checkpoint(Path(path))
+        with saved_at(path) as place:
+            write(self, place)
+            remove_checkpoint(place)
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:

@@ -29,6 +29,8 @@ from unhot.models.settings import SMALLEST_LR, EpochFields, Range, TextFields
 from unhot.models.state import InEpochs
 from unhot.models.text_model import encoded, fit_text
 from unhot.regular import named_size
+from unhot.rows.paths import find_files
+from unhot.rows.remote import as_path
 from unhot.train.epoch_run import Validation
 from unhot.train.memory_plan import check_plan
 from unhot.train.streams import Streams
@@ -139,9 +141,8 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
         open_device(self.device)
         self.layer.read_files()
         if isinstance(self.validation, str):
-            if not Path(self.validation).exists():
-                raise DataError(f"validation={self.validation}: no such file; give a file with lines of text")
-            named_size(Path(self.validation))  # it is read in every epoch
+            for file in find_files(self.validation):
+                named_size(file or Path(self.validation))  # it is read in every epoch
         if begins.frozen is not None:
             raise ConfigError("frozen: a neural language model learns all its vectors; leave frozen out")
         if begins.start is not None and not isinstance(_vectors(begins.start), Vectors):
@@ -222,7 +223,7 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
         """Return how the validation text is measured; `best`: the best net of an interrupted training."""
         if self.validation is None:
             return None
-        source = Path(self.validation) if isinstance(self.validation, str) else self.validation
+        source = as_path(self.validation) if isinstance(self.validation, str) else self.validation
 
         def measure() -> tuple[float, str]:
             found = self.make_answers(learned).perplexity(source).perplexity

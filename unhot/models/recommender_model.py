@@ -29,6 +29,7 @@ from unhot.models.settings import LogFields
 from unhot.models.state import AtOnce, Training
 from unhot.models.text_model import check_scratch
 from unhot.outputs import Head
+from unhot.rows.remote import hidden
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.progress import Callback
 from unhot.types import Floats
@@ -169,7 +170,7 @@ class RecommenderModel(LogFields, Model[Any, Recommender]):
     def config(self) -> dict[str, Any]:
         """Return what a saved model is made of again; of the file of items only its name."""
         named = self.items is not None and (self.fit_state is None or self.complete)
-        return super().config() | ({"items": Path(str(self.items)).name} if named else {})
+        return super().config() | ({"items": Path(hidden(str(self.items))).name} if named else {})
 
     @property
     def catalogue(self) -> Vocabulary:

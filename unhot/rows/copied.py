@@ -22,6 +22,7 @@ from unhot.rows.batches import TEXT, OpenedRows, RowBatch, RowReport
 from unhot.rows.columns import string_column
 from unhot.rows.opening import PACKED, TextFile, ending_kind, open_file, recognized
 from unhot.rows.paths import PathLike, find_files
+from unhot.rows.remote import as_path, uploaded
 from unhot.rows.streams import packed_file
 from unhot.rows.values import strings
 from unhot.rows.writers import WRITERS, NewRows
@@ -81,7 +82,7 @@ def copy_rows(
     a row is null, or the row is bad, its new values are null; `columns_of` does not get to see it.
     """
     path, new = the_file(source), new_names(names, rename or {})
-    to = ending_kind(Path(out)) if isinstance(out, (str, os.PathLike)) else None
+    to = ending_kind(as_path(out)) if isinstance(out, (str, os.PathLike)) else None
     refuse_same(path, out)
     report, nulls = RowReport(strict), 0
     with contextlib.closing(open_file(path, kind, force)) as opened:
@@ -175,16 +176,17 @@ def new_names(names: Sequence[str], rename: Mapping[str, str]) -> list[str]:
 
 def the_file(source: PathLike) -> Path | None:
     """Return the one file that a source names; None: standard input."""
-    files = find_files(source)
-    if len(files) > 1 or (files[0] is not None and files[0] != Path(source)):
-        raise DataError(f"{os.fspath(source)}: is a folder or a pattern: give one file")
+    place = as_path(source)
+    files = find_files(place)
+    if len(files) > 1 or (files[0] is not None and str(files[0]) != str(place)):
+        raise DataError(f"{place}: is a folder or a pattern: give one file")
     return files[0]
 
 
 def refuse_same(source: Path | None, out: PathLike | BinaryIO) -> None:
     """Raise a `ConfigError` if a result would replace its source, also through links or a redirection."""
     try:
-        status = Path(out).stat() if isinstance(out, (str, os.PathLike)) else os.fstat(out.fileno())
+        status = as_path(out).stat() if isinstance(out, (str, os.PathLike)) else os.fstat(out.fileno())
     except OSError:  # there is no such file yet, or the open file is none of the system
         return
     if source is not None and source.is_file() and os.path.samestat(status, source.stat()):
@@ -199,8 +201,8 @@ def opened_result(out: PathLike | BinaryIO) -> Iterator[BinaryIO]:
     if not isinstance(out, (str, os.PathLike)):
         yield out
         return
-    packing = PACKED.get(Path(out).suffix.lower())
-    with replacing(Path(out)) as file:
+    with uploaded(out) as place, replacing(place) as file:
+        packing = PACKED.get(place.suffix.lower())
         if packing is None:
             yield file
         else:

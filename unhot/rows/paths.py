@@ -7,6 +7,7 @@ from pathlib import Path
 
 from unhot.atomic import TEMPORARY
 from unhot.errors import DataError
+from unhot.rows.remote import RemotePath, as_path, hidden, is_address
 
 STDIN = "-"
 PEEK = 1000  # how many strings of a list are examined to tell paths from sentences
@@ -26,7 +27,9 @@ def find_files(path: PathLike) -> list[Path | None]:
     """
     if path == STDIN:
         return [None]
-    place = Path(path)
+    place = as_path(path)
+    if isinstance(place, RemotePath):
+        return [*place.found()]
     if not _names_a_file(os.fspath(path)):
         raise DataError(
             f"{os.fspath(path) or repr(path):.200}: no such file or folder, and no match: give an existing "
@@ -58,9 +61,9 @@ def refuse_encoded(folder: Path) -> None:
 def paths_of(source: object) -> list[PathLike] | None:
     """Return the paths of a source; None if the source does not consist of paths."""
     if isinstance(source, (str, os.PathLike)):
-        return [source]
+        return [hidden(source)]
     if isinstance(source, (list, tuple)) and are_paths(source):
-        return list(source)
+        return [*map(hidden, source)]
     return None
 
 
@@ -97,7 +100,7 @@ def _matches(pattern: str) -> list[Path]:
 
 
 def _names_a_file(text: str) -> bool:
-    if text == STDIN:
+    if text == STDIN or (is_address(text) and not text.startswith("http")):  # which may be a text
         return True
     if not text or len(text) > 4096 or "\n" in text or "\0" in text:
         return False

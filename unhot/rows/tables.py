@@ -10,6 +10,7 @@ import numpy as np
 from unhot.errors import DataError
 from unhot.rows.arrow import decoded_slices, holds_tokens, is_list, own_bytes, pyarrow, record_batch
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch
+from unhot.rows.remote import RemoteBytes, RemotePath
 
 CHUNK = 1 << 21  # about how many bytes of cells are read at a time
 MOST = 1 << 17  # rows of a batch
@@ -100,7 +101,8 @@ def open_marked(path: Path, kind: str) -> OpenedRows:
 
 def _open_arrow(path: Path) -> OpenedRows:
     """Open a file of Arrow's, in either of its two formats."""
-    ipc, source = pyarrow("pyarrow.ipc"), pyarrow().memory_map(str(path))
+    ipc = pyarrow("pyarrow.ipc")
+    source = RemoteBytes(path) if isinstance(path, RemotePath) else pyarrow().memory_map(str(path))
     try:
         file = ipc.open_file(source)
         batches = (file.get_batch(number) for number in range(file.num_record_batches))
@@ -123,7 +125,10 @@ def _selected(batches: Iterable[Any]) -> Callable[[list[str] | None], Iterator[A
 def _open_parquet(path: Path) -> OpenedRows:
     """Open a parquet file. With a buffer, the columns of a row group are read in pieces, not all at once."""
     file = pyarrow("pyarrow.parquet").ParquetFile(
-        path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
+        RemoteBytes(path) if isinstance(path, RemotePath) else path,
+        buffer_size=1 << 20,
+        pre_buffer=False,
+        page_checksum_verification=True,
     )
     size, rows = path.stat().st_size, max(1, int(file.metadata.num_rows))
     done, packing = 0, dict[str, Any]()  # rows read so far; known when all columns of the first ones are read

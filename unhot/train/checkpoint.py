@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from unhot.corpus.cells import Cells
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, at_least, whole
+from unhot.rows.remote import hidden, is_address
 from unhot.sizes import free_space, readable
 from unhot.vocab.vocabulary import encode_word
 
@@ -40,6 +41,10 @@ class Checkpoint:
         """Check the ranges."""
         if not isinstance(self.path, (str, os.PathLike)):
             raise ConfigError(f"path={self.path!r}: must be the path of a model's folder")
+        if is_address(self.path):
+            raise ConfigError(
+                f"path={hidden(self.path)}: checkpoints are saved on this machine: give a folder here"
+            )
         if self.minutes is not None:
             at_least("minutes", self.minutes, 0)
         if self.chunks is not None:

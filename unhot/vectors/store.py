@@ -25,6 +25,7 @@ from unhot.index.hnsw import Hnsw, HnswSettings
 from unhot.index.lengths import cosines_with, directed, rounded, unit, units
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats import Table, existing_format, read_table, write_table
+from unhot.vectors.formats.remote_folder import local_copy, saved_at
 from unhot.vectors.formats.table import Options, check_options
 from unhot.vectors.frames import to_arrow, to_pandas, to_polars
 from unhot.vectors.indexer import WordIndex, open_hnsw
@@ -78,7 +79,7 @@ class Vectors(WordRows):
         unseen words. The exception is `bad_utf8` "replace" or "ignore", which change words, while n-grams
         belong to the original words.
         """
-        path, options = Path(path), check_options(limit, bad_utf8, which)
+        path, options = local_copy(path), check_options(limit, bad_utf8, which)
         if path.exists() and which == "in" and bad_utf8 in ("escape", "error"):
             opens = KEEPING.get(existing_format(path, format))
             if opens is not None:
@@ -93,7 +94,8 @@ class Vectors(WordRows):
 
         Return a dictionary of words that the format cannot hold -> what was written instead.
         """
-        return write_table(Path(path), Table(self.words, self.vectors, self.counts), format)
+        with saved_at(path) as place:
+            return write_table(place, Table(self.words, self.vectors, self.counts), format)
 
     def similarity(self, w1: Key, w2: Key) -> float:
         """Return the cosine of two words' vectors."""

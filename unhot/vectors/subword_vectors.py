@@ -25,6 +25,7 @@ from unhot.vectors.formats.directory import load_model
 from unhot.vectors.formats.fasttext import FastTextFile, RowBlocks, new_file, read_fasttext, write_fasttext
 from unhot.vectors.formats.floret import read_floret, write_floret
 from unhot.vectors.formats.model_folder import as_rows, as_table, has_ngrams, write_rows
+from unhot.vectors.formats.remote_folder import saved_at
 from unhot.vectors.formats.table import Options, Table, checked_counts, without_repeats
 from unhot.vectors.queries import Key, refuse_bytes
 from unhot.vectors.store import KEEPING, Vectors
@@ -135,7 +136,8 @@ class SubwordVectors(Vectors):
                 "their n-grams; save vectors[:], which has no n-grams, or choose another format"
             )
         if name == "unhot":
-            write_rows(Path(path), self.words, self.counts, self.rows)
+            with saved_at(path) as place:
+                write_rows(place, self.words, self.counts, self.rows)
             return {}
         if name == "fasttext":
             write_fasttext(path, self._source or _as_file(self))

@@ -34,6 +34,7 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.json_file import json_text, read_json
 from unhot.leftovers import held
 from unhot.regular import inner_size
+from unhot.rows.remote import is_address
 from unhot.sizes import FULL, free_space, readable
 from unhot.vectors.formats.safetensors import Array, read_safetensors, write_safetensors
 from unhot.vocab.vocabulary import Vocabulary, words_text
@@ -103,7 +104,7 @@ def _save_version(path: Path, texts: dict[str, bytes], tensors: dict[str, Array]
     new = f"v{int(live[1:]) + 1 if live else 1}"
     temporary = path / temporary_name(new)
     try:
-        _remove_leftovers(path, live)
+        remove_versions(path, live)
         temporary.mkdir()
         with held(temporary):
             _write_version(temporary, texts, tensors)
@@ -115,9 +116,9 @@ def _save_version(path: Path, texts: dict[str, bytes], tensors: dict[str, Array]
         shutil.rmtree(temporary, ignore_errors=True)
         if _live_version(path) == live:  # the save failed: remove the version that CURRENT does not name
             with contextlib.suppress(OSError):
-                _remove_leftovers(path, live)
+                remove_versions(path, live)
     with contextlib.suppress(OSError):  # the new model is complete; the next save will try again
-        _remove_leftovers(path, new)
+        remove_versions(path, new)
 
 
 def _make_folder(path: Path) -> None:
@@ -163,7 +164,8 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
 def check_exists(path: str | Path) -> None:
     """Raise a `DataError` if there is nothing at a path that should hold a model."""
     if not Path(path).exists():
-        raise DataError(f"{path}: there is no such file or folder; give the folder of a saved model")
+        here = " on this machine, where checkpoints stay" if is_address(path) else ""
+        raise DataError(f"{path}: there is no such file or folder{here}; give the folder of a saved model")
 
 
 def is_model(path: str | Path) -> bool:
@@ -224,7 +226,7 @@ def _is_leftover(entry: Path) -> bool:
     if entry.name.startswith(TEMPORARY) or (entry.name == CHECKPOINT and _is_checkpoint(entry)):
         return True
     try:
-        return VERSION_NAME.fullmatch(entry.name) is not None and bool(_read_manifest(entry))
+        return VERSION_NAME.fullmatch(entry.name) is not None and bool(read_manifest(entry))
     except (FormatError, OSError):
         return False
 
@@ -235,7 +237,7 @@ def _is_checkpoint(folder: Path) -> bool:
     )
 
 
-def _remove_leftovers(path: Path, live: str | None) -> None:
+def remove_versions(path: Path, live: str | None) -> None:
     """Remove temporary entries and all versions but the live one.
 
     Entries that cannot be removed now are left for the next save.
@@ -288,7 +290,20 @@ def _write_version(folder: Path, texts: dict[str, bytes], tensors: dict[str, Arr
 def _load_version(folder: Path, verify: bool) -> SavedModel:
     if folder.is_symlink():
         raise FormatError(f"{folder}: is a link, not a folder of unhot's, so it is not read")
-    files = _read_manifest(folder)
+    files = check_files(folder, verify)
+    tensors = read_safetensors(folder / TENSORS)
+    vocabulary = _read_vocabulary(folder, WORDS, tensors)
+    _check_tensors(tensors, vocabulary, FormatError, str(folder / TENSORS))
+    out_vocabulary = _read_vocabulary(folder, OUT_WORDS, tensors) if OUT_WORDS in files else None
+    return SavedModel(_read_object(folder / CONFIG), vocabulary, tensors, out_vocabulary)
+
+
+def check_files(folder: Path, verify: bool = False) -> dict[str, dict[str, Any]]:
+    """Return the files of a version; raise a `FormatError` if one is not as the manifest says.
+
+    The checksums of small files are compared; `verify`: of all files.
+    """
+    files = read_manifest(folder)
     for name, entry in files.items():
         size = inner_size(folder / name)
         if size != entry["size"]:
@@ -301,11 +316,7 @@ def _load_version(folder: Path, verify: bool) -> SavedModel:
                 f"{folder / name}: bytes 0..{size}: the sha256 differs from the one in {MANIFEST}; the file "
                 "is damaged, or somebody has edited it"
             )
-    tensors = read_safetensors(folder / TENSORS)
-    vocabulary = _read_vocabulary(folder, WORDS, tensors)
-    _check_tensors(tensors, vocabulary, FormatError, str(folder / TENSORS))
-    out_vocabulary = _read_vocabulary(folder, OUT_WORDS, tensors) if OUT_WORDS in files else None
-    return SavedModel(_read_object(folder / CONFIG), vocabulary, tensors, out_vocabulary)
+    return files
 
 
 def _read_vocabulary(folder: Path, name: str, tensors: dict[str, Array]) -> Vocabulary:
@@ -369,7 +380,8 @@ def check_finite(saved: SavedModel, where: str | Path) -> None:
                 )
 
 
-def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
+def read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the files of a version, with their sizes and checksums."""
     path = folder / MANIFEST
     manifest = _read_object(path)
     if manifest.get("format") != FORMAT or type(manifest.get("format_version")) is not int:

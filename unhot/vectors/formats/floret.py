@@ -17,6 +17,7 @@ import numpy as np
 
 from unhot.atomic import replacing
 from unhot.errors import ConfigError, FormatError
+from unhot.rows.remote import uploaded
 from unhot.vectors.formats.table import file_size
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_number_rows, text_lines
 from unhot.vectors.subword_rows import SubwordRows
@@ -79,7 +80,7 @@ def write_floret(path: str | Path, rows: SubwordRows) -> None:
         )
     settings = (subwords.buckets, rows.dim, subwords.minn, subwords.maxn, subwords.hashes, subwords.seed)
     first = 0
-    with replacing(Path(path)) as file:
+    with uploaded(path) as place, replacing(place) as file:
         file.write(f"{' '.join(map(str, settings))} {BEGIN} {END}\n".encode("ascii"))
         for block in rows.expanded():
             file.writelines(text_lines([str(row) for row in range(first, first + len(block))], block))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from unhot.atomic import replacing
 from unhot.errors import ConfigError, DataError, one_of, whole
+from unhot.rows.remote import uploaded
 from unhot.types import Floats, Ids, Starts
 from unhot.vectors.formats.fasttext.cursor import Cursor
 from unhot.vectors.formats.fasttext.dictionary import Dictionary, dictionary_chunks, read_dictionary
@@ -177,7 +178,7 @@ def write_fasttext(path: str | Path, file: FastTextFile) -> None:
         raise ConfigError(
             "there is a prune index, but the input is not quantised: fastText accepts this only if it is"
         )
-    with replacing(Path(path)) as out:
+    with uploaded(path) as place, replacing(place) as out:
         out.write(file.header.pack())
         out.writelines(dictionary_chunks(file.dictionary))
         for matrix, said in (
