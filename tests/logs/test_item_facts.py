@@ -30,6 +30,7 @@ def test_json(tmp_path):
     how = {"side": ["tags"]}
     assert read(tmp_path, "x.jsonl", "\n".join(map(json.dumps, objects)), **how) == expected
     assert read(tmp_path, "x.json", json.dumps(objects), **how) == expected
+    assert read(tmp_path, "x.json", "\n".join(map(json.dumps, objects)), **how) == expected
     keyed = {"1": {"name": "One", "tags": ["a", "b"]}, "2": {"tags": "c"}}
     assert read(tmp_path, "x.json", json.dumps(keyed), **how) == expected
     assert read(tmp_path, "x.json", '{"1": ["a", 5], "2": "Two"}') == (

@@ -3,9 +3,10 @@
 CSV, TSV, JSON lines and JSON; and the files of MovieLens: u.item, movies.dat, movies.csv.
 """
 
+import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 from unhot.errors import DataError
 from unhot.logs.gathering import values_of
 from unhot.logs.log_reading import USUAL, usual_column
-from unhot.rows.batches import OpenedRows, RowReport
+from unhot.rows.batches import RowReport
 from unhot.rows.numbers import BLANKS
 from unhot.rows.opening import PACKED, UNQUOTED, TextFile, ending_kind, open_file
 from unhot.rows.paths import PathLike, find_files
@@ -62,7 +63,7 @@ def read_item_facts(
     """
     files, report = find_files(path), RowReport(strict)
     file: Any = files[0] if is_address(path) else Path(path)
-    rows = [row if isinstance(row, Mapping) else {} for row in _rows(file, report, quotes)]
+    rows: list[Any] = [*_rows(file, report, quotes)]
     columns = [*dict.fromkeys(chain.from_iterable(rows))]
     items, names = item or usual_column(ITEMS, columns), name or usual_column(NAMES, columns)
     side = [*filter(columns.__contains__, side or SIDES)][: len(side) or 1]
@@ -103,17 +104,17 @@ def _values(value: Any) -> list[str]:
     return values_of(map(_text, value if isinstance(value, LISTS) else [value]))
 
 
-def _rows(file: Path, report: RowReport, quotes: bool) -> Iterable[Any]:
-    """Return the rows of a file, by its name."""
+def _rows(file: Path, report: RowReport, quotes: bool) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a file, by its name; bad ones are empty."""
     base = (file.stem if file.suffix.lower() in PACKED else file.name).lower()
     if base in LATIN:
         text = b"".join(TextFile(file, "text").pieces())
-        return _movielens(text.decode("latin-1"), LATIN[base], file)
-    if base.endswith(".json"):
-        found = TextFile(file, "text")
-        if found.head.lstrip().startswith(b"{"):
-            return _json_rows(b"".join(found.pieces()), file)
-        found.close()
+        yield from _movielens(text.decode("latin-1"), LATIN[base], file)
+        return
+    keyed = _keyed_rows(file) if base.endswith(".json") else None
+    if keyed is not None:
+        yield from keyed
+        return
     unquoted = f"{ending_kind(file)}-unquoted"
     opened = open_file(file, unquoted if not quotes and unquoted in UNQUOTED else None)
     if isinstance(opened, TextFile):
@@ -122,11 +123,6 @@ def _rows(file: Path, report: RowReport, quotes: bool) -> Iterable[Any]:
             f"{file}: its name does not say its kind: call it .csv, .tsv, .jsonl, .json, .parquet, "
             f"{' or '.join(LATIN)}"
         )
-    return _records(opened, report)
-
-
-def _records(opened: OpenedRows, report: RowReport) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a table; bad ones are empty."""
     for batch in opened.batches({}, every=True):
         report.take(batch)
         yield from batch.dicts()
@@ -150,16 +146,16 @@ def _movielens(text: str, separator: str, file: Path) -> Iterator[Mapping[str, A
             )
 
 
-def _json_rows(text: bytes, file: Path) -> Iterable[Any]:
-    """Return the rows of a list of objects, or of an object: item -> its columns, its values, or its name."""
-    try:
+def _keyed_rows(file: Path) -> list[dict[str, Any]] | None:
+    """Return the rows of a JSON object: item -> its columns, its values, or its name; None: it is none."""
+    with contextlib.closing(TextFile(file, "text")) as found:
+        text = b"".join(found.pieces()) if found.head.lstrip().startswith(b"{") else b"[]"
+    with contextlib.suppress(ValueError, RecursionError):  # JSON lines
         value = json.loads(decode_word(text))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{file}: is not valid JSON ({error}): mend it") from None
-    if isinstance(value, Mapping):
-        columns = (
-            known if isinstance(known, Mapping) else {ATTRIBUTE if isinstance(known, list) else "name": known}
-            for known in value.values()
-        )
-        return [{**known, "item": item} for item, known in zip(value, columns, strict=True)]
-    return value if isinstance(value, list) else [value]
+        if isinstance(value, Mapping):
+            known = (
+                each if isinstance(each, Mapping) else {ATTRIBUTE if isinstance(each, list) else "name": each}
+                for each in value.values()
+            )
+            return [{**columns, "item": item} for item, columns in zip(value, known, strict=True)]
+    return None
