@@ -22,7 +22,6 @@ from urllib.parse import parse_qsl, unquote
 from unhot.atomic import TEMPORARY
 from unhot.errors import DataError, UnhotError
 from unhot.leftovers import scratch_folder
-from unhot.rows.arrow import pyarrow
 
 # maybe an option of a command, a scheme, a user, a place, a query; a user has no slash, but a secret key may
 # have some, and a port is no password
@@ -105,7 +104,7 @@ class RemotePath:
 
     def found(self) -> list[Any]:
         """Return this file, or the files below this folder or that match this pattern, sorted."""
-        fs, pattern = pyarrow("pyarrow.fs"), f"/{self.key}"
+        fs, pattern = importlib.import_module("pyarrow.fs"), f"/{self.key}"
         with self.explained():
             this = self.system.get_file_info(self.key)
             if this.is_file:
@@ -139,7 +138,7 @@ class RemotePath:
 
         It is one call, which Ctrl-C does not cut: Arrow would take what it has for the whole file.
         """
-        fs = pyarrow("pyarrow.fs")
+        fs = importlib.import_module("pyarrow.fs")
         ends = (self.key, self.system), (str(file.absolute()), fs.LocalFileSystem())
         (source, of), (target, to) = ends[:: -1 if upload else 1]
         with self.explained():
@@ -199,7 +198,7 @@ def _connected(shown: str) -> RemotePath:
     parts = user, user.partition(":")[2], query
     path = RemotePath(shown, [*filter(None, (*parts, *map(unquote, parts)))])
     with path.explained():
-        fs = pyarrow("pyarrow.fs")
+        fs = importlib.import_module("pyarrow.fs")
         if scheme == "s3":
             path.system, path.key = _s3(fs, user, place, dict(parse_qsl(query))), place.rstrip("/")
         elif scheme in OF_ARROW:
