@@ -81,13 +81,15 @@ def after_words(piece: bytes) -> int:
     return piece.rfind(last) + len(last)
 
 
-WORDS = {
+# by the tokenizer that will read the text; None: lines stay whole
+CUTS = {
     "whitespace": Cuts(BLANKS),
     "words": Cuts(BLANKS, after_words),
     "text8": Cuts(BLANKS, after_letters),
+    None: Cuts(b"\n", skips=False),
 }
-LINES = Cuts(b"\n", skips=False)
 TOKENS = Cuts(TOKEN_END + SENTENCE_END)
+SENTENCES = Cuts(SENTENCE_END + b"\n", skips=False)  # pieces are whole ones
 
 
 def without_middles(pieces: Iterable[bytes], cuts: Cuts) -> Generator[bytes, None, None]:

@@ -1,54 +1,10 @@
-"""Turn sentences from Python into blocks of bytes: strings, token lists, lines that a function splits."""
+"""Turn sentences from Python into bytes, each with an end mark: strings, token lists, lines to be split."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from unhot.corpus.reading.files import FileReader, line_blocks
-from unhot.corpus.reading.text_blocks import Block, Pool
 from unhot.corpus.reading.tokenizers import SENTENCE_END, TOKEN_END, escaped
 from unhot.errors import DataError
-from unhot.rows.batches import RowReport
 from unhot.vocab.vocabulary import decode_word, encode_word
-
-
-class SentenceReader:
-    """Put sentences, which are bytes with an end mark, together into blocks."""
-
-    files = byte_order_marks = 0  # sentences from Python have none
-
-    def __init__(self, sentences: Iterator[bytes], rows: RowReport | None = None) -> None:
-        """Take the sentences; an item may hold several of them. `rows`: of the table that they come from."""
-        self._sentences = sentences
-        self.rows, self.recognized = rows or RowReport(), list[str]()
-        self.bytes = 0  # read so far
-
-    def progress(self) -> tuple[int, int | None]:
-        """Return the bytes read so far, and None because the total is unknown."""
-        return self.bytes, None
-
-    def blocks(self, pool: Pool, size: int) -> Generator[Block, None, None]:
-        """Yield blocks of about `size` bytes, each of whole sentences."""
-        waiting: list[bytes] = []  # appending them one by one would take longer than to scan them
-        length = 0
-        for sentence in self._sentences:
-            waiting.append(sentence)
-            length += len(sentence)
-            if length >= size:
-                yield self._block(pool, waiting)
-                length = 0
-        yield self._block(pool, waiting)
-
-    def lines(self) -> Iterator[str]:
-        """Yield the sentences, each of which ends with a line feed, as strings."""
-        for chunk in self._sentences:
-            yield from decode_word(chunk).split("\n")[:-1]
-
-    def _block(self, pool: Pool, waiting: list[bytes]) -> Block:
-        """Return a block of sentences, and forget them."""
-        block = pool.take()
-        block.append(b"".join(waiting))
-        self.bytes += block.size
-        waiting.clear()
-        return block
 
 
 def joined_strings(sentences: Iterable[object]) -> Iterator[bytes]:
@@ -92,12 +48,9 @@ def joined(tokens: Sequence[str], number: int) -> bytes:
     return TOKEN_END.join(raws) + SENTENCE_END
 
 
-def file_lines(files: FileReader, size: int) -> Iterator[str]:
-    """Yield the lines of files; the reader must cut blocks at line feeds only."""
-    for block in line_blocks(files, size):
-        text = decode_word(block)
-        for line in text.removesuffix("\n").split("\n") if text else ():
-            yield line.removesuffix("\r")
+def lines_of(block: bytes) -> list[str]:
+    """Return the lines of a block, each of which ends with a line feed, without their ends."""
+    return [line.removesuffix("\r") for line in decode_word(block).split("\n")[:-1]]
 
 
 def tokenized(lines: Iterable[object], tokenizer: Callable[[str], Iterable[str]]) -> Iterator[bytes]:

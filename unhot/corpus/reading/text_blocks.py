@@ -6,8 +6,6 @@ from unhot.corpus.reading.scanner import BREAKS, PLACE, TOKENS
 from unhot.corpus.reading.separators import PADDING
 from unhot.types import Bytes, Ids, Starts
 
-BLOCK = 1 << 20  # bytes of a block, so that its text and ids fit the second-level cache of one core
-
 
 class Block:
     """Buffers that are reused for one block after another; only pages that are written take memory."""
@@ -22,20 +20,12 @@ class Block:
         self.place: Starts = np.zeros(PLACE, np.int64)  # see `scan`
         self.table = 0  # the number of the table that the ids refer to
 
-    def reserve(self, size: int) -> None:
-        """Make room for `size` bytes of text; keep the text that is there."""
-        if len(self.text) < size + PADDING:
-            text = np.empty(size + PADDING, np.uint8)
-            text[: self.size] = self.text[: self.size]
-            self.text = text
-
-    def append(self, raw: bytes | memoryview) -> None:
-        """Append bytes to the text."""
-        end = self.size + len(raw)
-        if end + PADDING > len(self.text):
-            self.reserve(max(end, 2 * self.size))
-        self.text[self.size : end] = np.frombuffer(raw, np.uint8)
-        self.size = end
+    def put(self, raw: bytes) -> None:
+        """Replace the text."""
+        self.size = len(raw)
+        if len(self.text) < self.size + PADDING:
+            self.text = np.empty(self.size + PADDING, np.uint8)
+        self.text[: self.size] = np.frombuffer(raw, np.uint8)
 
     def reserve_ids(self, tokens: int, breaks: int) -> None:
         """Make room for that many ids and breaks; the old ones are lost."""
@@ -57,10 +47,8 @@ class Pool:
         self._free: list[Block] = []
 
     def take(self) -> Block:
-        """Return an empty block."""
-        block = self._free.pop() if self._free else Block()
-        block.size = 0
-        return block
+        """Return a block, whose content may be overwritten."""
+        return self._free.pop() if self._free else Block()
 
     def give(self, block: Block) -> None:
         """Return a block to the pool."""
