@@ -29,10 +29,9 @@ from unhot.corpus.reading.lexicon import (
     lexicon,
     merge_tables,
 )
-from unhot.corpus.reading.scanner import LONG_WORDS, NULS, WHITE, WordTable, grown, new_table, remap, scan
+from unhot.corpus.reading.scanner import NULS, PLACE, WHITE, Block, WordTable, grown, new_table, remap, scan
 from unhot.corpus.reading.sources import BLOCK, Column, Source, TextReader
 from unhot.corpus.reading.spool import PART, Spool
-from unhot.corpus.reading.text_blocks import Block, Pool
 from unhot.corpus.reading.tokenizers import NAMES, TEXT, TOKEN_LISTS, Tokenizer
 from unhot.corpus.report import LONGEST_WORD, Report
 from unhot.corpus.shards import SHARD_IDS, WORDS_ONLY, Keeping, ShardWriter, map_shards
@@ -177,7 +176,7 @@ def encode_input(
 
     `beside` is called when the text was read: name -> number of lines of each corpus beside the text.
     """
-    pool = Pool()
+    free = list[Block]()  # which are used again
     spool = Spool(place.work, sizes.part)
     writer = ShardWriter(place.work, sizes.shard, empty_lines=keeping.empty_lines)
 
@@ -191,17 +190,19 @@ def encode_input(
 
     def keep(block: Block) -> None:
         spool.write(block)
+        scanner.odd += block.place[NULS:]
+        free.append(block)
         place.check_room(spool.bytes)
 
     scanner = Scanner(text, threads, sizes.table // threads, keeping.empty_lines)
-    _pipe(_reported(text, pool, sizes.block, progress), scanner.scan, keep, pool, threads)
+    _pipe(_reported(text, free, sizes.block, progress), scanner.scan, keep, threads)
     vocabulary, finals, report = count(text, scanner, choice)
 
     def remapped(block: Block) -> Block:
         remap(block.ids, block.breaks, block.place, finals[block.table], keeping)
         return block
 
-    _pipe(spool.read(pool), remapped, lambda block: writer.append(*block.sentences()), pool, threads)
+    _pipe(spool.read(), remapped, lambda block: writer.append(*block.sentences()), threads)
     return finished(place, vocabulary, writer, report, keeping, beside())
 
 
@@ -282,8 +283,7 @@ class Scanner:
         self.text = text
         self.empty_lines = empty_lines
         self.tables: list[WordTable] = [new_table(words, 8 * words) for _ in range(threads)]
-        self.nuls = [0] * threads  # NUL bytes found while scanning with each table
-        self.long_words = [0] * threads  # words that are too long, found with each table
+        self.odd = np.zeros(PLACE - NULS, np.int64)  # NUL bytes, and words that are too long
         self._free = list(range(threads))  # tables that no thread uses
 
     def scan(self, block: Block) -> Block:
@@ -305,8 +305,6 @@ class Scanner:
             ):
                 table = grown(table, size)
         self.tables[block.table] = table
-        self.nuls[block.table] += int(block.place[NULS])
-        self.long_words[block.table] += int(block.place[LONG_WORDS])
         self._free.append(block.table)
         return block
 
@@ -322,7 +320,7 @@ def count(text: TextReader, scanner: Scanner, choice: WordChoice) -> tuple[Vocab
     skipped = _places(words, choice.skipped)
     left_out = int(counts[skipped].sum())
     words.counts[skipped] = counts[skipped] = 0
-    long_words = sum(scanner.long_words)
+    nuls, long_words = scanner.odd.tolist()
     if long_words and not counts.size:
         raise DataError(
             f"every word of the text ({long_words:,}) is longer than {LONGEST_WORD:,} bytes: check that this "
@@ -337,7 +335,7 @@ def count(text: TextReader, scanner: Scanner, choice: WordChoice) -> tuple[Vocab
         kept=int(counts[final[: counts.size] >= 0].sum()),
         types=counts.size,
         invalid_utf8=invalid_tokens(words._replace(counts=counts)),
-        nul_bytes=sum(scanner.nuls),
+        nul_bytes=nuls,
         byte_order_marks=text.byte_order_marks,
         long_words=long_words,
         skipped=left_out,
@@ -370,24 +368,22 @@ def _pipe(
     blocks: Generator[Block, None, None],
     work: Callable[[Block], Block],
     write: Callable[[Block], None],
-    pool: Pool,
     threads: int,
 ) -> None:
     """Apply `work` to blocks in threads; write the results in order, in the calling thread."""
     with contextlib.closing(blocks), contextlib.closing(in_order(blocks, work, threads)) as results:
         for block in results:
             write(block)
-            pool.give(block)
 
 
 def _reported(
-    text: TextReader, pool: Pool, size: int, progress: Progress | None
+    text: TextReader, free: list[Block], size: int, progress: Progress | None
 ) -> Generator[Block, None, None]:
     """Yield the blocks of a text, and call `progress` now and then."""
     last = time.monotonic()
     with contextlib.closing(text.blocks(size)) as blocks:
         for raw in blocks:
-            block = pool.take()
+            block = free.pop() if free else Block()
             block.put(raw)
             yield block
             if progress is not None and time.monotonic() - last >= PROGRESS_SECONDS:

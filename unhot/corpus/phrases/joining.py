@@ -13,8 +13,7 @@ from unhot.corpus.encoding import WordChoice, chosen_vocabulary, finished
 from unhot.corpus.phrases.growing_text import GrowingText, chunks
 from unhot.corpus.phrases.pair_kernels import Rules, add_counts, fill_map, join, new_map, next_cut, spell
 from unhot.corpus.reading.lexicon import add_words, spelt
-from unhot.corpus.reading.scanner import BREAKS, TOKENS, new_table, remap
-from unhot.corpus.reading.text_blocks import Block
+from unhot.corpus.reading.scanner import BREAKS, TOKENS, Block, new_table, remap
 from unhot.corpus.reading.tokenizers import BLANKS
 from unhot.corpus.report import Report
 from unhot.corpus.shards import WORDS_ONLY, ShardWriter, map_shards
