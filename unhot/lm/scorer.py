@@ -231,10 +231,7 @@ class Scorer(ABC):
 
     def sentences(self, texts: Sequence[str], bos: bool = True, eos: bool = True) -> Doubles:
         """Return the sums of many sentences: [sentences, 5], see `Scored`."""
-        texts = texts_of("sentences", texts)
-        if callable(self.tokenizer):
-            texts = [self._line(text) for text in texts]
-        found = list(self.over(text_blocks(texts, PIECE), bos, eos))
+        found = list(self.over(self._blocks_of(texts_of("sentences", texts)), bos, eos))
         return np.concatenate(found) if found else np.zeros((0, 5))
 
     def sentence(self, text: str, bos: bool = True, eos: bool = True) -> list[TokenScore]:

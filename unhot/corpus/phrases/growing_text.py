@@ -34,7 +34,6 @@ class GrowingText:
         return sum(shard.ids.size for shard in self.shards)
 
 
-@contextlib.contextmanager
 def opened_text(
     source: Source | Corpus,
     tokenizer: Tokenizer | None,
@@ -44,7 +43,7 @@ def opened_text(
     progress: Progress | None,
     kind: str | None = None,
     strict: bool = False,
-) -> Iterator[Corpus]:
+) -> contextlib.AbstractContextManager[Corpus]:
     """Encode a text with all its words, or take a corpus as it is; the parameters are those of `encode`."""
     if isinstance(source, Corpus):
         if tokenizer is not None or column is not None:
@@ -52,9 +51,8 @@ def opened_text(
                 "tokenizer or column given with an encoded Corpus, whose text is split already: leave them "
                 "out"
             )
-        yield source
-        return
-    with encode(
+        return contextlib.nullcontext(source)
+    return encode(
         source,
         tokenizer="whitespace" if tokenizer is None else tokenizer,
         column=column,
@@ -64,8 +62,7 @@ def opened_text(
         strict=strict,
         threads=threads,
         progress=progress,
-    ) as corpus:
-        yield corpus
+    )
 
 
 def whole_text(corpus: Corpus) -> GrowingText:

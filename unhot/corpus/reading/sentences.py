@@ -1,6 +1,6 @@
 """Turn sentences from Python into bytes, each with an end mark: strings, token lists, lines to be split."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from unhot.corpus.reading.tokenizers import SENTENCE_END, TOKEN_END, escaped
 from unhot.errors import DataError
@@ -21,16 +21,14 @@ def joined_strings(sentences: Iterable[object]) -> Iterator[bytes]:
 def joined_lists(sentences: Iterable[object]) -> Iterator[bytes]:
     """Yield token lists as bytes for the scanner of token lists; the scanner ignores empty tokens."""
     for number, sentence in enumerate(sentences, 1):
-        if isinstance(sentence, (str, bytes)) or not isinstance(sentence, Iterable):
-            raise DataError(
-                f"sentence {number} is of type {type(sentence).__name__}: give a list of str for each "
-                "sentence"
-            )
-        yield joined(sentence if isinstance(sentence, (list, tuple)) else list(sentence), number)
+        yield joined(sentence, number, " is of type {}: give a list of str for each sentence")
 
 
-def joined(tokens: Sequence[str], number: int) -> bytes:
-    """Return the tokens of one sentence in the form that the scanner reads."""
+def joined(sentence: object, number: int, wrong: str) -> bytes:
+    """Return the tokens of one sentence in the form that the scanner reads; `wrong`: if it is no list."""
+    if isinstance(sentence, (str, bytes)) or not isinstance(sentence, Iterable):
+        raise DataError(f"sentence {number}{wrong.format(type(sentence).__name__)}")
+    tokens = sentence if isinstance(sentence, (list, tuple)) else list(sentence)
     try:
         text = "\n".join(tokens)
         # the fast path: no token contains a line feed or invalid UTF-8
@@ -40,10 +38,10 @@ def joined(tokens: Sequence[str], number: int) -> bytes:
     except UnicodeEncodeError:
         raws = [escaped(encode_word(token)) for token in tokens]
     except TypeError:
-        wrong = next(token for token in tokens if not isinstance(token, str))
+        wrong_one = next(token for token in tokens if not isinstance(token, str))
         raise DataError(
-            f"sentence {number} holds {wrong!r:.80} of type {type(wrong).__name__}: tokens must be str; "
-            "convert them with str()"
+            f"sentence {number} holds {wrong_one!r:.80} of type {type(wrong_one).__name__}: tokens must be "
+            "str; convert them with str()"
         ) from None
     return TOKEN_END.join(raws) + SENTENCE_END
 
@@ -61,10 +59,4 @@ def tokenized(lines: Iterable[object], tokenizer: Callable[[str], Iterable[str]]
                 f"sentence {number} is of type {type(line).__name__}: a tokenizer function takes str; give "
                 "strings"
             )
-        tokens = tokenizer(line)
-        if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Iterable):
-            raise DataError(
-                f"sentence {number}: the tokenizer returned {type(tokens).__name__}: it must return a list "
-                "of str"
-            )
-        yield joined(tokens if isinstance(tokens, (list, tuple)) else list(tokens), number)
+        yield joined(tokenizer(line), number, ": the tokenizer returned {}: it must return a list of str")

@@ -45,14 +45,12 @@ class LineSentence:
 
     def __iter__(self) -> Iterator[list[str]]:
         """Iterate once over the file."""
-        for line in islice(self._lines(), self.limit):
+        blocks = TextReader(self.source, self.cut_for).blocks()
+        lines = (line for block in blocks for line in block.removesuffix(b"\n").split(b"\n"))
+        for line in islice(lines, self.limit):
             tokens = decode_words(line.replace(b"\0", b" ").split())
             for start in range(0, len(tokens), self.max_sentence_length):
                 yield tokens[start : start + self.max_sentence_length]
-
-    def _lines(self) -> Iterator[bytes]:
-        for block in TextReader(self.source, self.cut_for).blocks():
-            yield from block.removesuffix(b"\n").split(b"\n")
 
 
 class PathLineSentences(LineSentence):
