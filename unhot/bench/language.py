@@ -19,8 +19,7 @@ from unhot.bench.timed import LOOKS, TUNING_SHARE, Stopwatch, pieces
 from unhot.bench.trials import Trial, run_trials
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.corpus.reading.sentences import lines_of
-from unhot.corpus.reading.sources import TextReader
+from unhot.corpus.reading.sources import TextReader, lines_of
 from unhot.errors import Diverged, whole
 from unhot.evaluate.figures import Figures
 from unhot.evaluate.language import LanguageFigures, measure_language

@@ -14,8 +14,7 @@ import numpy as np
 
 from unhot.corpus.reading.lexicon import add_words, spelt
 from unhot.corpus.reading.scanner import WORDS, find_from, first_slot, new_table
-from unhot.corpus.reading.sentences import lines_of
-from unhot.corpus.reading.sources import TextReader
+from unhot.corpus.reading.sources import TextReader, lines_of
 from unhot.corpus.reading.token_cuts import AHEAD, LINE_FEED, find_tokens, token_room
 from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normalised, normaliser
 from unhot.errors import DataError, FormatError, a_text, texts_of
