@@ -20,7 +20,7 @@ from programs import with_jit, without_jit
 import unhot
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import EncodingSizes, WordChoice, encode, encode_input
-from unhot.corpus.phrases import growing_text as phrase_text
+from unhot.corpus.phrases import joining as phrase_text
 from unhot.corpus.phrases import pair_counts as phrase_counts
 from unhot.corpus.phrases.pair_kernels import join
 from unhot.corpus.phrases.phrases import ENGLISH, Phrases, warm_up_phrases

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unhot.corpus.phrases.growing_text import GrowingText
+from unhot.corpus.phrases.joining import GrowingText
 from unhot.corpus.phrases.pair_kernels import (
     FOUND,
     NONE,

@@ -27,14 +27,17 @@ from numpy.typing import NDArray
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import Progress, WordChoice
-from unhot.corpus.phrases.growing_text import GrowingText, JoiningPlace, opened_text, whole_text
 from unhot.corpus.phrases.joining import (
+    GrowingText,
+    JoiningPlace,
     check_delimiter,
     connector_flags,
     encoded_text,
     join_text,
     joined,
     joined_words,
+    opened_text,
+    whole_text,
     write_text,
 )
 from unhot.corpus.phrases.pair_counts import count_pairs, first_words, left_sides, words_of
