@@ -288,10 +288,8 @@ class Scanner:
 
     def scan(self, block: Block) -> Block:
         """Scan a block with a free table; this runs in a thread."""
-        text, size = block.text, block.size
-        if self.text.normalise is not None:
-            block.normalised, size = self.text.normalise(text, size, block.normalised)
-            text = block.normalised
+        text, size = self.text.normalise(block.text, block.size, block.normalised)
+        block.normalised = text
         most = size // 2 + 1  # at most this many tokens, or sentences with a token: "a a a"
         block.reserve_ids(most, 1 + (size if self.empty_lines else most))
         block.place[:] = 0

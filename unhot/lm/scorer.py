@@ -192,16 +192,14 @@ class Scorer(ABC):
         a_text("a sentence", text)
         if callable(self.tokenizer):
             return list(self.tokenizer(text))
-        if normaliser(self.tokenizer) is not None:
+        if normaliser(self.tokenizer).run is not None:
             text = normalised(text, self.tokenizer)
         return tokenize(text.replace("\n", " "))
 
     def cut(self, block: TextBlock) -> tuple[Ids, Starts]:
         """Return the ids of lines of bytes, and where each line begins."""
-        text, size = block.text, block.size
-        how = None if callable(self.tokenizer) else normaliser(self.tokenizer)
-        if how is not None:
-            text, size = how(text, size, np.empty(0, np.uint8))
+        normalise = normaliser("whitespace" if callable(self.tokenizer) else self.tokenizer)
+        text, size = normalise(block.text, block.size, np.empty(0, np.uint8))
         ids, starts = np.empty(size // 2 + 1, np.int32), np.empty(block.lines + 1, np.int64)
         cut_lines(text, size, TEXT, self._table, *token_room(), ids, starts)
         ids = ids[: starts[-1]]

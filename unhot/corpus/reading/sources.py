@@ -71,7 +71,7 @@ class TextReader:
         self._column, self._nulls = column, nulls
         self._kind, self._force = kind, force
         named = tokenizer if isinstance(tokenizer, str) else None
-        normalise = None if named is None else normaliser(named)
+        normalise = normaliser("whitespace" if named is None else named)
         self._split = tokenizer if callable(tokenizer) else None
         self._parts, self.items, lists = _recognised(source, column)  # items: sentences from Python
         if self.items is None:
@@ -81,7 +81,7 @@ class TextReader:
         self._cuts, self._end = (TOKENS, SENTENCE_END) if lists else (CUTS[named], b"\n")
         # whether blocks are token lists, not text
         self.token_lists = lists or self._split is not None
-        self.normalise = None if lists else normalise
+        self.normalise = normaliser("whitespace") if lists else normalise
         self._opened: OpenedRows | TextFile | None = None
         self._finished = 0  # bytes on disk of the files that were read completely
         known = [part.stat().st_size for part in self._parts if isinstance(part, Path) and part.is_file()]
