@@ -249,6 +249,13 @@ def test_progress_counts_bytes_on_disk(tmp_path):
     assert decode_word(text).split("\n")[199_999] == "a line with the number 199999"
 
 
+@pytest.mark.parametrize("tokenizer", ["whitespace", str.split])
+def test_token_lists_cannot_come_from_a_pipe(monkeypatch, tokenizer):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"text": ["a", "b"]}\n')))
+    with pytest.raises(DataError, match="standard input: column 'text' holds lists of tokens: give a file"):
+        encode("-", tokenizer=tokenizer, min_count=1)
+
+
 def test_a_pipe_cannot_be_parquet(tmp_path):
     raw = io.BytesIO()
     pq.write_table(pa.table({"text": ["a"]}), raw)

@@ -201,7 +201,7 @@ class TextReader:
             yield from opened.pieces()
         elif opened.names:
             column = text_column(opened, self._column)
-            if column.tokens and not self.token_lists:
+            if column.tokens != (self._cuts is TOKENS):
                 raise DataError(f"{opened.where}: column {column.name!r} holds lists of tokens: give a file")
             if opened.kind:
                 self.recognized.append(recognized(opened.where, opened.kind, text=column.name))
