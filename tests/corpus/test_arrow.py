@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.corpus.encoding import encode
-from unhot.corpus.reading.files import FileReader
-from unhot.corpus.reading.text_blocks import Pool
+from unhot.corpus.reading.sources import TextReader
 from unhot.errors import ConfigError, DataError
 from unhot.rows import tables
 from unhot.vocab.vocabulary import decode_word
@@ -239,16 +238,22 @@ def test_a_file_whose_metadata_aborts_pyarrow():
 
 def test_progress_counts_bytes_on_disk(tmp_path):
     path = parquet(tmp_path / "t.parquet", {"text": [f"a line with the number {i}" for i in range(200_000)]})
-    reader, pool, seen = FileReader([path]), Pool(), []
+    reader, seen = TextReader([path]), []
     text = b""
-    for block in reader.blocks(pool, 10_000):
+    for block in reader.blocks(10_000):
         seen.append(reader.progress())
-        text += block.text[: block.size].tobytes()
-        pool.give(block)
+        text += block
     assert seen == sorted(seen)
     assert len(set(seen)) > 3
     assert seen[-1] == (path.stat().st_size,) * 2
     assert decode_word(text).split("\n")[199_999] == "a line with the number 199999"
+
+
+@pytest.mark.parametrize("tokenizer", ["whitespace", str.split])
+def test_token_lists_cannot_come_from_a_pipe(monkeypatch, tokenizer):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"text": ["a", "b"]}\n')))
+    with pytest.raises(DataError, match="standard input: column 'text' holds lists of tokens: give a file"):
+        encode("-", tokenizer=tokenizer, min_count=1)
 
 
 def test_a_pipe_cannot_be_parquet(tmp_path):

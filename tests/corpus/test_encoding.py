@@ -26,7 +26,7 @@ from programs import with_jit, without_jit
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import EncodingSizes, WordChoice, encode, encode_input, warm_up_encoding
 from unhot.corpus.reading.lexicon import check_given
-from unhot.corpus.reading.sources import open_input
+from unhot.corpus.reading.sources import TextReader
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError
 from unhot.vocab.vocabulary import Vocabulary, decode_word
@@ -48,7 +48,7 @@ def run(
     given = check_given(counts, min_count, max_vocab) if counts is not None else None
     with Workplace(directory) as place:
         return encode_input(
-            open_input(source, tokenizer, sizes.block),
+            TextReader(source, tokenizer),
             WordChoice(min_count, max_vocab, given),
             place,
             threads,
@@ -414,7 +414,7 @@ def test_progress(tmp_path, monkeypatch):
     (tmp_path / "t").write_text("a b c d\n" * 1000)
     seen = []
     with Workplace(None) as place:
-        text = open_input(tmp_path / "t", "whitespace", 100)
+        text = TextReader(tmp_path / "t")
         encode_input(
             text, WordChoice(1, None, None), place, 2, EncodingSizes(block=100), lambda *now: seen.append(now)
         ).close()
@@ -447,10 +447,10 @@ def test_a_disk_too_small_for_the_whole_text_is_noticed_early(own_tmp, tmp_path,
     (tmp_path / "text").write_text("ab cd\n" * 100_000)
     monkeypatch.setattr("unhot.corpus.workplace.CHECKED", 1000)
     monkeypatch.setattr("unhot.corpus.workplace.free_space", lambda path: 500_000)
-    text = open_input(tmp_path / "text", "whitespace", 1000)
+    text = TextReader(tmp_path / "text")
     with pytest.raises(DataError, match="disk full: the ids need about"), Workplace(None) as place:
         encode_input(text, WordChoice(1, None), place, 1, EncodingSizes(block=1000, part=1000))
-    assert text.reader.bytes < 600_000 / 2
+    assert text.bytes < 600_000 / 2
     assert [path.name for path in own_tmp.iterdir()] == ["text"]
 
 

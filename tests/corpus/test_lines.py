@@ -16,7 +16,7 @@ from small_corpora import as_dict
 
 from unhot.corpus import Column, Corpus, Phrases, cooccurrence, cooccurrences, corpus_pairs, encode
 from unhot.corpus.encoding import EncodingSizes, WordChoice, encode_input
-from unhot.corpus.reading.sources import open_input
+from unhot.corpus.reading.sources import TextReader
 from unhot.corpus.shards import Keeping, ShardWriter, check_shard, map_shards
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError
@@ -62,7 +62,7 @@ def test_a_naive_encoder_gives_the_same(
     source = {"strings": iter(strings), "lists": lines}.get(kind, folder / "t")
     tokenizer = str.split if kind == "function" else "whitespace"
     sizes = EncodingSizes(block=sizes[0], part=sizes[1], shard=sizes[2], table=1)
-    text = open_input(source, tokenizer, sizes.block, None, empty_lines)
+    text = TextReader(source, tokenizer, None, empty_lines)
     keeping = Keeping(empty_lines, unknown)
     with Workplace(folder / "c") as place:
         encode_input(text, WordChoice(min_count, None), place, threads, sizes, None, keeping).close()
@@ -84,7 +84,7 @@ def test_threads_and_blocks_change_nothing(tmp_path, empty_lines, unknown):
     with encode(tmp_path / "t", min_count=2, empty_lines=empty_lines, unknown=unknown) as expected:
         assert not empty_lines or expected.sentences == 500
         for threads, block in ((1, 50), (3, 777)):
-            text = open_input(tmp_path / "t", "whitespace", block, None, empty_lines)
+            text = TextReader(tmp_path / "t", nulls=empty_lines)
             sizes = EncodingSizes(block=block, part=1000, table=1)
             with (
                 Workplace(None) as place,
@@ -267,7 +267,7 @@ def test_the_same_lines_of_all(tmp_path_factory, lengths, data):
         keeping = Keeping(empty_lines=True)
         sizes = EncodingSizes(block=16, shard=limit)
         with Workplace(place) as work:
-            opened = open_input(text, "whitespace", 16, None, True)
+            opened = TextReader(text, nulls=True)
             encode_input(opened, WordChoice(1, None), work, 1, sizes, None, keeping).close()
     index = json.loads((folder / "corpus.json").read_text())
     (folder / "corpus.json").write_text(json.dumps({**index, "beside": ["labels", "users"]}))

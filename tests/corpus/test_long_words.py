@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import EncodingSizes, WordChoice, encode, encode_input
 from unhot.corpus.phrases import Phrases
-from unhot.corpus.reading.cuts import SURELY_LONG, WORDS, after_letters, after_words, without_middles
-from unhot.corpus.reading.files import FileReader
-from unhot.corpus.reading.sources import open_input
-from unhot.corpus.reading.text_blocks import Pool
+from unhot.corpus.reading.cuts import CUTS, SURELY_LONG, after_letters, after_words, without_middles
+from unhot.corpus.reading.sources import TextReader
 from unhot.corpus.reading.tokenizers import NAMES, normaliser
 from unhot.corpus.report import LONGEST_WORD, Report
 from unhot.corpus.workplace import Workplace
@@ -114,7 +112,7 @@ def test_no_block_size_and_no_number_of_threads_matters(tmp_path_factory, parts,
             encode(iter(text.split("\n")), min_count=1, tokenizer=tokenizer) as plain,
             Workplace(None) as place,
         ):
-            given = open_input(path, tokenizer, block)
+            given = TextReader(path, tokenizer)
             with encode_input(given, WordChoice(1, None), place, threads, sizes) as corpus:
                 assert sentences_of(corpus) == sentences_of(plain)
                 assert corpus.report.long_words == plain.report.long_words
@@ -124,11 +122,10 @@ def test_no_block_size_and_no_number_of_threads_matters(tmp_path_factory, parts,
 @pytest.mark.parametrize(("tokenizer", "pack"), crossed(NAMES, [bytes, gzip.compress]))
 def test_long_words_take_no_memory(tokenizer, pack, tmp_path):
     (tmp_path / "t").write_bytes(pack(b"one " + b"x" * 30_000_000 + b" two\n" + b"y" * 20_000_000))
-    pool, most, text = Pool(), 0, b""
-    for block in FileReader([tmp_path / "t"], WORDS[tokenizer]).blocks(pool, 1 << 20):
-        most = max(most, len(block.text))
-        text += block.text[: block.size].tobytes()
-        pool.give(block)
+    most, text = 0, b""
+    for block in TextReader([tmp_path / "t"], tokenizer).blocks(1 << 20):
+        most = max(most, len(block))
+        text += block
     assert most < 15_000_000
     assert [len(word) > LONGEST_WORD for word in text.split()] == [False, True, False, True]
     assert text.split()[0::2] == [b"one", b"two"]
@@ -138,11 +135,7 @@ def test_text_without_spaces_is_cut_where_words_end(tmp_path):
     """Chinese punctuation separates for the tokenizer `words`, and a comma does: blocks stay small."""
     text = "中文，" * 400_000 + "\n"
     (tmp_path / "t").write_text(text)
-    pool, most = Pool(), 0
-    for block in FileReader([tmp_path / "t"], WORDS["words"]).blocks(pool, 1 << 20):
-        most = max(most, block.size)
-        pool.give(block)
-    assert most < 1_200_000
+    assert max(map(len, TextReader([tmp_path / "t"], "words").blocks(1 << 20))) < 1_200_000
     with encode(tmp_path / "t", tokenizer="words") as corpus:
         assert corpus.vocabulary.words == ["中文"]
         assert (corpus.words, corpus.report.long_words) == (400_000, 0)
@@ -177,7 +170,7 @@ def test_characters_that_two_pieces_share():
         cuts = [(number + 1) * len(part) - shift for number in range(3)]
         edges = sorted({*rng.sample(range(len(text)), 60), *cuts} - {len(text)})
         parts = [text[a:b] for a, b in pairwise([0, *edges, len(text)])]
-        short = b"".join(without_middles(parts, WORDS["words"]))
+        short = b"".join(without_middles(parts, CUTS["words"]))
         words = _normalised("words", short).split()
         assert len(words) == 3
         assert all(LONGEST_WORD < len(word) for word in words)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from unhot.corpus.encoding import encode
-from unhot.corpus.phrases import Phrases, growing_text
+from unhot.corpus.phrases import Phrases, joining
 from unhot.corpus.phrases import joining as phrase_joining
 from unhot.corpus.phrases import pair_counts as phrase_counts
 from unhot.corpus.phrases import phrases as phrases_module
@@ -78,7 +78,7 @@ def test_nothing_is_mapped_when_it_is_removed(monkeypatch):
     """Windows removes no file that is mapped."""
     removed = []
 
-    class Watched(growing_text.JoiningPlace):
+    class Watched(joining.JoiningPlace):
         def __exit__(self, *error):
             assert str(self.work) not in Path("/proc/self/maps").read_text()
             removed.append(self.work)

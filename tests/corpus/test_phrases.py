@@ -20,11 +20,11 @@ from programs import with_jit, without_jit
 import unhot
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import EncodingSizes, WordChoice, encode, encode_input
-from unhot.corpus.phrases import growing_text as phrase_text
+from unhot.corpus.phrases import joining as phrase_text
 from unhot.corpus.phrases import pair_counts as phrase_counts
 from unhot.corpus.phrases.pair_kernels import join
 from unhot.corpus.phrases.phrases import ENGLISH, Phrases, warm_up_phrases
-from unhot.corpus.reading.sources import open_input
+from unhot.corpus.reading.sources import TextReader
 from unhot.corpus.workplace import Workplace
 from unhot.data import sotu_path
 from unhot.errors import ConfigError, DataError
@@ -80,7 +80,7 @@ def small_corpus(sentences, threads=2):
     """A corpus of many shards."""
     with Workplace(None) as place:
         return encode_input(
-            open_input(iter(sentences), "whitespace", TINY.block),
+            TextReader(iter(sentences)),
             WordChoice(1, None, None),
             place,
             threads,

@@ -14,9 +14,7 @@ from pathlib import Path
 import pytest
 
 from unhot.corpus.encoding import encode
-from unhot.corpus.reading.cuts import LINES, WORDS
-from unhot.corpus.reading.files import FileReader
-from unhot.corpus.reading.text_blocks import Pool
+from unhot.corpus.reading.sources import TextReader
 from unhot.errors import DataError
 from unhot.rows.paths import are_paths, find_files
 from unhot.rows.streams import _zstd, compression
@@ -26,13 +24,8 @@ PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst":
 TEXT = b"".join(b"line %d of some text\n" % i for i in range(3000))
 
 
-def read(*paths, size=1000, cuts=WORDS["whitespace"]) -> bytes:
-    pool = Pool()
-    out = b""
-    for block in FileReader(paths, cuts).blocks(pool, size):
-        out += block.text[: block.size].tobytes()
-        pool.give(block)
-    return out
+def read(*paths, size=1000, tokenizer="whitespace") -> bytes:
+    return b"".join(TextReader(paths, tokenizer).blocks(size))
 
 
 @pytest.mark.parametrize("kind", PACKERS)
@@ -76,12 +69,11 @@ def test_unpacking_takes_little_memory_however_much_it_gives(tmp_path, kind):
     # the densest level of bzip2 and xz takes a second for what it packs no better
     packed = {"bz2": lambda: bz2.compress(whole, 1), "xz": lambda: lzma.compress(whole, preset=1)}
     (tmp_path / "t").write_bytes(packed.get(kind, lambda: PACKERS[kind](whole))())
-    pool, found = Pool(), 0
+    found = 0
     tracemalloc.start()
     try:
-        for block in FileReader([tmp_path / "t"]).blocks(pool, 4000):
-            found += block.size
-            pool.give(block)
+        for block in TextReader([tmp_path / "t"]).blocks(4000):
+            found += len(block)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -103,11 +95,10 @@ def test_progress_counts_compressed_bytes(tmp_path):
     (tmp_path / "a.gz").write_bytes(gzip.compress(os.urandom(10**6).hex().encode() + b"\n"))
     (tmp_path / "b").write_bytes(b"x\n" * 50000)
     total = sum(p.stat().st_size for p in tmp_path.iterdir())
-    reader, pool, seen = FileReader([tmp_path]), Pool(), []
+    reader, seen = TextReader([tmp_path]), []
     assert reader.progress() == (0, total)
-    for block in reader.blocks(pool, 10000):
+    for _ in reader.blocks(10000):
         seen.append(reader.progress())
-        pool.give(block)
     assert seen == sorted(seen)
     assert {t for _, t in seen} == {total}
     assert seen[-1] == (total, total)
@@ -216,21 +207,18 @@ def test_text_that_only_looks_compressed(tmp_path):
 
 def test_blocks_are_cut_behind_separators(tmp_path):
     (tmp_path / "t").write_bytes(b"aa bb cccccccccccccccccccccccccccccccccccccccccccccc dd\n" + b"e" * 500)
-    pool, blocks = Pool(), []
-    for block in FileReader([tmp_path / "t"]).blocks(pool, 4):
-        blocks.append(block.text[: block.size].tobytes())
-        pool.give(block)
+    blocks = list(TextReader([tmp_path / "t"]).blocks(4))
     assert b"".join(blocks) == (tmp_path / "t").read_bytes() + b"\n"
     assert all(b[-1:] in (b" ", b"\n") for b in blocks)
     assert len(blocks) > 3
 
 
 def test_a_line_that_is_too_long_for_a_function_is_refused_in_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("unhot.corpus.reading.files.LONGEST", 1000)
+    monkeypatch.setattr("unhot.corpus.reading.sources.LONGEST", 1000)
     (tmp_path / "t").write_bytes(b"x " * 2500)
     assert len(read(tmp_path / "t")) == 5001
     with pytest.raises(DataError, match=r"t: \d+ bytes without a line end"):
-        read(tmp_path / "t", cuts=LINES)
+        read(tmp_path / "t", tokenizer=None)
 
 
 def test_paths_or_sentences(tmp_path, monkeypatch):

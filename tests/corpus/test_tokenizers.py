@@ -126,4 +126,5 @@ def test_unknown_name():
         ConfigError, match="tokenizer='spacy': must be one of whitespace, words, text8, or a function"
     ):
         normaliser("spacy")
-    assert normaliser("whitespace") is None
+    text = np.arange(9, dtype=np.uint8)
+    assert normaliser("whitespace")(text, 5, np.empty(0, np.uint8)) == (text, 5)  # the text itself

@@ -223,13 +223,13 @@ def test_the_pairs_trained_are_those_of_the_definition(shard, tmp_path):
     """Whatever the shards, training has as many pairs as `corpus_pairs` yields."""
     from unhot.corpus.encoding import EncodingSizes, WordChoice, encode_input
     from unhot.corpus.pairing import corpus_pairs
-    from unhot.corpus.reading.sources import open_input
+    from unhot.corpus.reading.sources import TextReader
     from unhot.corpus.workplace import Workplace
     from unhot.vocab.subsampling import keep_probability
 
     with Workplace(tmp_path / "corpus") as place:
         corpus = encode_input(
-            open_input(TEXT, "whitespace", 1000),
+            TextReader(TEXT),
             WordChoice(2, None, None),
             place,
             1,

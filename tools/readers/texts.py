@@ -23,7 +23,7 @@ from readers.reader import MEGABYTE, Files, Reader
 from unhot.compat.gensim.models.word2vec import LineSentence
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import EncodingSizes, WordChoice, encode, encode_input
-from unhot.corpus.reading.sources import open_input
+from unhot.corpus.reading.sources import TextReader
 from unhot.corpus.reading.tokenizers import NAMES, Tokenizer
 from unhot.corpus.shards import Keeping
 from unhot.corpus.workplace import Workplace
@@ -42,7 +42,7 @@ XZ_HEADER = 5 << 30
 
 def encoded(path: Path, tokenizer: Tokenizer, keeping: Keeping, column: str | None, force: bool) -> Corpus:
     """Encode a file with small buffers."""
-    text = open_input(path, tokenizer, SIZES.block, column, keeping.empty_lines, force)
+    text = TextReader(path, tokenizer, column, keeping.empty_lines, force)
     with Workplace(None) as place:
         return encode_input(text, WordChoice(1, None), place, 1, SIZES, None, keeping)
 

@@ -19,7 +19,7 @@ from unhot.bench.timed import LOOKS, TUNING_SHARE, Stopwatch, pieces
 from unhot.bench.trials import Trial, run_trials
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.corpus.reading.files import line_blocks, open_lines
+from unhot.corpus.reading.sources import TextReader, lines_of
 from unhot.errors import Diverged, whole
 from unhot.evaluate.figures import Figures
 from unhot.evaluate.language import LanguageFigures, measure_language
@@ -28,7 +28,6 @@ from unhot.models.mixture import Mixture
 from unhot.models.neural_lm import NeuralLM
 from unhot.models.ngram_model import NGramModel
 from unhot.outputs import LAYERS
-from unhot.vocab.vocabulary import decode_word
 
 SAMPLE = 5_000  # words of the validation text that curves and rates are measured on
 FACTORS = (1, 4, 16)  # rates that are tried, by the usual one; short trainings need higher ones
@@ -255,8 +254,8 @@ def _learned_bytes(model: Any) -> int:
 def _first_lines(path: Path, words: int) -> list[str]:
     """Return the first lines of a text, with about so many words."""
     lines: list[str] = []
-    for block in line_blocks(open_lines(path, force=False)):
-        for line in decode_word(block).split("\n")[:-1]:
+    for block in TextReader(path, None).blocks():
+        for line in lines_of(block):
             lines.append(line)
             words -= len(line.split()) + 1
             if words <= 0:

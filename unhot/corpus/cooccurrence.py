@@ -262,9 +262,7 @@ class _Counter:
 
     def _merge(self, runs: "_Runs", write: Write) -> None:
         starts, columns, sums = runs.map(self._words)
-        most = np.zeros(self._words, np.int64)
-        for run in starts:
-            most += np.diff(run)
+        most = sum(map(np.diff, starts))
         self._each(
             most,
             lambda first, last, row, out: merge_rows(starts, columns, sums, first, last, row, out),

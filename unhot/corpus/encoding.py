@@ -29,11 +29,10 @@ from unhot.corpus.reading.lexicon import (
     lexicon,
     merge_tables,
 )
-from unhot.corpus.reading.scanner import LONG_WORDS, NULS, WHITE, WordTable, grown, new_table, remap, scan
-from unhot.corpus.reading.sources import Column, Input, Source, open_input
+from unhot.corpus.reading.scanner import NULS, PLACE, WHITE, Block, WordTable, grown, new_table, remap, scan
+from unhot.corpus.reading.sources import BLOCK, Column, Source, TextReader
 from unhot.corpus.reading.spool import PART, Spool
-from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
-from unhot.corpus.reading.tokenizers import NAMES, Tokenizer
+from unhot.corpus.reading.tokenizers import NAMES, TEXT, TOKEN_LISTS, Tokenizer
 from unhot.corpus.report import LONGEST_WORD, Report
 from unhot.corpus.shards import SHARD_IDS, WORDS_ONLY, Keeping, ShardWriter, map_shards
 from unhot.corpus.workplace import Workplace
@@ -124,7 +123,7 @@ def encode(
     given = check_given(counts, min_count, max_vocab) if counts is not None else None
     sizes = EncodingSizes()
     keeping = Keeping(empty_lines or bool(beside), unknown)
-    text = open_input(source, tokenizer, sizes.block, column, keeping.empty_lines, force, kind, strict)
+    text = TextReader(source, tokenizer, column, keeping.empty_lines, force, kind, strict)
     beside = beside or {}
     checked_names(beside)
     with Workplace(directory) as place:
@@ -164,7 +163,7 @@ def _encode_once(tokenizer: str) -> None:
 
 
 def encode_input(
-    text: Input,
+    text: TextReader,
     choice: WordChoice,
     place: Workplace,
     threads: int,
@@ -177,12 +176,12 @@ def encode_input(
 
     `beside` is called when the text was read: name -> number of lines of each corpus beside the text.
     """
-    pool = Pool()
+    free = list[Block]()  # which are used again
     spool = Spool(place.work, sizes.part)
     writer = ShardWriter(place.work, sizes.shard, empty_lines=keeping.empty_lines)
 
     def estimate() -> tuple[float, bool]:
-        done, total = text.reader.progress()
+        done, total = text.progress()
         ids = spool.bytes * (total / done if total and done else 1)
         # while a part of the spool is copied into a shard, both are on disk
         return ids + min(ids, spool.part), bool(total)
@@ -191,17 +190,19 @@ def encode_input(
 
     def keep(block: Block) -> None:
         spool.write(block)
+        scanner.odd += block.place[NULS:]
+        free.append(block)
         place.check_room(spool.bytes)
 
     scanner = Scanner(text, threads, sizes.table // threads, keeping.empty_lines)
-    _pipe(_reported(text, pool, sizes.block, progress), scanner.scan, keep, pool, threads)
+    _pipe(_reported(text, free, sizes.block, progress), scanner.scan, keep, threads)
     vocabulary, finals, report = count(text, scanner, choice)
 
     def remapped(block: Block) -> Block:
         remap(block.ids, block.breaks, block.place, finals[block.table], keeping)
         return block
 
-    _pipe(spool.read(pool), remapped, lambda block: writer.append(*block.sentences()), pool, threads)
+    _pipe(spool.read(), remapped, lambda block: writer.append(*block.sentences()), threads)
     return finished(place, vocabulary, writer, report, keeping, beside())
 
 
@@ -277,27 +278,24 @@ def finished(
 class Scanner:
     """Step 1 of encoding: scan blocks of text, with one table of words for each thread."""
 
-    def __init__(self, text: Input, threads: int, words: int, empty_lines: bool) -> None:
+    def __init__(self, text: TextReader, threads: int, words: int, empty_lines: bool) -> None:
         """Take the text to scan; `words`: how many words a new table has room for."""
         self.text = text
         self.empty_lines = empty_lines
         self.tables: list[WordTable] = [new_table(words, 8 * words) for _ in range(threads)]
-        self.nuls = [0] * threads  # NUL bytes found while scanning with each table
-        self.long_words = [0] * threads  # words that are too long, found with each table
+        self.odd = np.zeros(PLACE - NULS, np.int64)  # NUL bytes, and words that are too long
         self._free = list(range(threads))  # tables that no thread uses
 
     def scan(self, block: Block) -> Block:
         """Scan a block with a free table; this runs in a thread."""
-        text, size = block.text, block.size
-        if self.text.normalise is not None:
-            block.normalised, size = self.text.normalise(text, size, block.normalised)
-            text = block.normalised
+        text, size = self.text.normalise(block.text, block.size, block.normalised)
+        block.normalised = text
         most = size // 2 + 1  # at most this many tokens, or sentences with a token: "a a a"
         block.reserve_ids(most, 1 + (size if self.empty_lines else most))
         block.place[:] = 0
         block.table = self._free.pop()
         table = self.tables[block.table]
-        separators = self.text.separators
+        separators = TOKEN_LISTS if self.text.token_lists else TEXT
         # hashes overflow on purpose; NumPy warns only when the kernels run as plain Python
         with np.errstate(over="ignore"):
             while not scan(
@@ -305,45 +303,43 @@ class Scanner:
             ):
                 table = grown(table, size)
         self.tables[block.table] = table
-        self.nuls[block.table] += int(block.place[NULS])
-        self.long_words[block.table] += int(block.place[LONG_WORDS])
         self._free.append(block.table)
         return block
 
 
-def count(text: Input, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary, list[Ids], Report]:
+def count(text: TextReader, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary, list[Ids], Report]:
     """Step 2 of encoding: return the vocabulary, each table's final ids (-1: dropped), and the report.
 
     The last final id of each table is -1: that of the words that are too long.
     """
     table, ids = merge_tables(scanner.tables)
-    words = lexicon(table, text.escapes)
+    words = lexicon(table, text.token_lists)
     counts = words.counts.copy()  # the counts in the table may change below
     skipped = _places(words, choice.skipped)
     left_out = int(counts[skipped].sum())
     words.counts[skipped] = counts[skipped] = 0
-    long_words = sum(scanner.long_words)
+    nuls, long_words = scanner.odd.tolist()
     if long_words and not counts.size:
         raise DataError(
             f"every word of the text ({long_words:,}) is longer than {LONGEST_WORD:,} bytes: check that this "
             "is text with white space between words, or choose another tokenizer"
         )
-    vocabulary, final = chosen_vocabulary(table, text.escapes, choice)
+    vocabulary, final = chosen_vocabulary(table, text.token_lists, choice)
     final[skipped] = WHITE
     report = Report(
-        files=text.reader.files,
-        bytes=text.reader.bytes,
+        files=text.files,
+        bytes=text.bytes,
         words=int(counts.sum()),
         kept=int(counts[final[: counts.size] >= 0].sum()),
         types=counts.size,
         invalid_utf8=invalid_tokens(words._replace(counts=counts)),
-        nul_bytes=sum(scanner.nuls),
-        byte_order_marks=text.reader.byte_order_marks,
+        nul_bytes=nuls,
+        byte_order_marks=text.byte_order_marks,
         long_words=long_words,
         skipped=left_out,
-        rows=text.reader.rows.rows,
-        bad_rows=text.reader.rows.bad,
-        said=(*text.reader.recognized, *text.reader.rows.lines()),
+        rows=text.rows.rows,
+        bad_rows=text.rows.bad,
+        said=(*text.recognized, *text.rows.lines()),
     )
     return vocabulary, [np.append(final[local], np.int32(-1)) for local in ids], report
 
@@ -370,24 +366,26 @@ def _pipe(
     blocks: Generator[Block, None, None],
     work: Callable[[Block], Block],
     write: Callable[[Block], None],
-    pool: Pool,
     threads: int,
 ) -> None:
     """Apply `work` to blocks in threads; write the results in order, in the calling thread."""
     with contextlib.closing(blocks), contextlib.closing(in_order(blocks, work, threads)) as results:
         for block in results:
             write(block)
-            pool.give(block)
 
 
-def _reported(text: Input, pool: Pool, size: int, progress: Progress | None) -> Generator[Block, None, None]:
+def _reported(
+    text: TextReader, free: list[Block], size: int, progress: Progress | None
+) -> Generator[Block, None, None]:
     """Yield the blocks of a text, and call `progress` now and then."""
     last = time.monotonic()
-    with contextlib.closing(text.blocks(pool, size)) as blocks:
-        for block in blocks:
+    with contextlib.closing(text.blocks(size)) as blocks:
+        for raw in blocks:
+            block = free.pop() if free else Block()
+            block.put(raw)
             yield block
             if progress is not None and time.monotonic() - last >= PROGRESS_SECONDS:
-                progress(*text.reader.progress())
+                progress(*text.progress())
                 last = time.monotonic()
     if progress is not None:
-        progress(*text.reader.progress())
+        progress(*text.progress())

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from unhot.corpus.cells import row_ranges
 from unhot.corpus.corpus import BESIDE, Corpus
 from unhot.corpus.encoding import finished
 from unhot.corpus.report import Report
@@ -13,7 +14,7 @@ from unhot.corpus.workplace import Workplace
 from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
 
-BLOCK = 1 << 22  # ids written at a time, at least
+BLOCK = 1 << 22  # ids written at a time, unless one line has more
 
 C = TypeVar("C", bound=Corpus)
 
@@ -36,13 +37,10 @@ def write_ids(text: IdText, place: Workplace, kind: type[C], beside: Mapping[str
             write_ids(other, folder, Corpus, {}).close()
     keeping = Keeping(empty_lines=beside is not None)
     writer = ShardWriter(place.work, empty_lines=keeping.empty_lines)
-    starts, first = text.starts, 0
-    while first < starts.size - 1:
-        last = int(np.searchsorted(starts, starts[first] + BLOCK))
-        last = min(max(last, first + 1), starts.size - 1)
+    starts = text.starts
+    for first, last in row_ranges(np.diff(starts), BLOCK):
         breaks = (starts[first + 1 : last + 1] - starts[first]).astype(np.int32)
         writer.append(text.ids[starts[first] : starts[last]], breaks)
-        first = last
     report = Report(words=text.ids.size, kept=text.ids.size, types=len(text.vocabulary))
     lines = {name: other.starts.size - 1 for name, other in (beside or {}).items()}
     return finished(place, text.vocabulary, writer, report, keeping, lines, kind)

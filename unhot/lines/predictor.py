@@ -171,9 +171,7 @@ class LinePredictor:
         from unhot.kernels.aligned import aligned_zeros
 
         kernel, tables, settings, separators, normalise = self._compiled
-        text, size = block.text, block.size
-        if normalise is not None:
-            text, size = normalise(text, size, np.empty(0, np.uint8))
+        text, size = normalise(block.text, block.size, np.empty(0, np.uint8))
         scratch = self._free.pop() if self._free else line_scratch(settings, tables)
         if scratch.marked.size < size + 2:  # a whole block may be one word
             scratch = scratch._replace(marked=np.empty(size + 2, np.uint8))

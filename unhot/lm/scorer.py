@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.reading.cuts import LINES
-from unhot.corpus.reading.files import FileReader, line_blocks
 from unhot.corpus.reading.lexicon import add_words, spelt
 from unhot.corpus.reading.scanner import WORDS, find_from, first_slot, new_table
-from unhot.corpus.reading.sources import sentences_of
+from unhot.corpus.reading.sources import TextReader, lines_of
 from unhot.corpus.reading.token_cuts import AHEAD, LINE_FEED, find_tokens, token_room
 from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normalised, normaliser
 from unhot.errors import DataError, FormatError, a_text, texts_of
@@ -24,10 +22,8 @@ from unhot.kernels.jit import kernel
 from unhot.lines.line_rows import tokenize
 from unhot.lines.predictor import TextBlock, block_of, text_blocks
 from unhot.lm.symbols import UNKNOWN
-from unhot.rows.paths import paths_of
 from unhot.threads import in_order
 from unhot.types import Doubles, Ids, Starts
-from unhot.vocab.vocabulary import decode_word
 
 PIECE = 1 << 17  # bytes of sentences from Python that a thread scores at once: few keep all threads busy
 AT_ONCE = 1 << 14  # sentences that are taken from an iterable at once
@@ -196,16 +192,14 @@ class Scorer(ABC):
         a_text("a sentence", text)
         if callable(self.tokenizer):
             return list(self.tokenizer(text))
-        if normaliser(self.tokenizer) is not None:
+        if normaliser(self.tokenizer).run is not None:
             text = normalised(text, self.tokenizer)
         return tokenize(text.replace("\n", " "))
 
     def cut(self, block: TextBlock) -> tuple[Ids, Starts]:
         """Return the ids of lines of bytes, and where each line begins."""
-        text, size = block.text, block.size
-        how = None if callable(self.tokenizer) else normaliser(self.tokenizer)
-        if how is not None:
-            text, size = how(text, size, np.empty(0, np.uint8))
+        normalise = normaliser("whitespace" if callable(self.tokenizer) else self.tokenizer)
+        text, size = normalise(block.text, block.size, np.empty(0, np.uint8))
         ids, starts = np.empty(size // 2 + 1, np.int32), np.empty(block.lines + 1, np.int64)
         cut_lines(text, size, TEXT, self._table, *token_room(), ids, starts)
         ids = ids[: starts[-1]]
@@ -234,10 +228,7 @@ class Scorer(ABC):
 
     def sentences(self, texts: Sequence[str], bos: bool = True, eos: bool = True) -> Doubles:
         """Return the sums of many sentences: [sentences, 5], see `Scored`."""
-        texts = texts_of("sentences", texts)
-        if callable(self.tokenizer):
-            texts = [self._line(text) for text in texts]
-        found = list(self.over(text_blocks(texts, PIECE), bos, eos))
+        found = list(self.over(self._blocks_of(texts_of("sentences", texts)), bos, eos))
         return np.concatenate(found) if found else np.zeros((0, 5))
 
     def sentence(self, text: str, bos: bool = True, eos: bool = True) -> list[TokenScore]:
@@ -294,16 +285,15 @@ class Scorer(ABC):
         strict  raise a `DataError` at the first bad row of a table
         tell    called with lines about which files are tables, and about bad rows
         """
-        paths = paths_of(source)
-        if paths is None:
-            yield from self._blocks_of(sentences_of(source, column, True))
+        reader = TextReader(source, None, column, True, force, kind, strict)
+        if reader.items is not None:
+            yield from self._blocks_of(reader.items)
             return
-        reader = FileReader(paths, LINES, column, True, force, kind, strict)
         if reader.token_lists:
             raise DataError(f"column {column!r} holds lists of tokens: give a column of strings")
-        for raw in line_blocks(reader):
+        for raw in reader.blocks():
             if callable(self.tokenizer):
-                yield from self._blocks_of(decode_word(raw).split("\n")[:-1])
+                yield from self._blocks_of(lines_of(raw))
             else:
                 yield block_of(raw, raw.count(b"\n"))
             if progress is not None:

@@ -152,12 +152,9 @@ def _normalised(text: str, tokenizer: str) -> str:
     from unhot.corpus.reading.separators import PADDING
     from unhot.corpus.reading.tokenizers import normaliser
 
-    normalise = normaliser(tokenizer)
-    if normalise is None:
-        return text
     raw = encode_word(text)
     given = np.frombuffer(raw + bytes(PADDING), np.uint8).copy()  # writeable, as in training
-    out, size = normalise(given, len(raw), np.empty(0, np.uint8))
+    out, size = normaliser(tokenizer)(given, len(raw), np.empty(0, np.uint8))
     return decode_word(out[:size].tobytes())
 
 

@@ -1,4 +1,4 @@
-"""Count all pairs of neighbouring words in a text, within a budget of memory.
+"""Count all pairs of neighbouring words in a text, within a budget of memory, and score them.
 
 The left sides of pairs (see pair_kernels.py) are cut into ranges, and the text is read once for each range. A
 range is so small that its successors (four bytes for each token) and the pairs they may form fit the budget.
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unhot.corpus.phrases.growing_text import GrowingText
+from unhot.corpus.phrases.joining import GrowingText
 from unhot.corpus.phrases.pair_kernels import (
     FOUND,
     NONE,
@@ -26,7 +26,7 @@ from unhot.corpus.phrases.pair_kernels import (
 )
 from unhot.errors import ConfigError, DataError
 from unhot.threads import in_order
-from unhot.types import Bytes, Counts, Ids
+from unhot.types import Bytes, Counts, Doubles, Ids
 
 PAIR_BYTES = 16  # bytes of a pair in `FrequentPairs`
 ROW_BYTES = 32  # bytes of a row: its size, where its successors begin and go, and a copy
@@ -221,3 +221,29 @@ def words_of(lefts: Lefts, words: int, left: int) -> list[int]:
         behind.append(int(lefts.ends[left - words]))
         left = int(lefts.parents[left - words])
     return [left, *reversed(behind)]
+
+
+def pair_scores(
+    score: str, min_count: int, a: Counts, b: Counts, ab: Counts, n: int, different: int
+) -> Doubles:
+    """Return the scores of pairs: how strongly two words belong together.
+
+    a and b are the counts of the two words, ab is the count of the first followed by the second, and n is the
+    number of all words of the text:
+
+        word2vec   (ab - min_count) / (a b) n              as in word2phrase
+        gensim     (ab - min_count) / (a b) different      gensim's default; different: the number of
+                                                           different words (without connectors) plus different
+                                                           pairs
+        npmi       log(p(ab) / (p(a) p(b))) / -log p(ab)   p = count / n; 1: never apart, 0: as by chance, -1:
+                                                           never together
+
+    References: Mikolov et al., Distributed representations of words and phrases and their compositionality,
+    2013; Bouma, Normalized (pointwise) mutual information in collocation extraction, 2009.
+    """
+    if score == "npmi":
+        p_a, p_b = a / float(n), b / float(n)
+        p_ab = ab / float(n)
+        return np.asarray(np.log(p_ab / (p_a * p_b)) / -np.log(p_ab), np.float64)
+    times = n if score == "word2vec" else different
+    return np.asarray((ab - min_count) / (a.astype(np.float64) * b) * times, np.float64)

@@ -27,17 +27,20 @@ from numpy.typing import NDArray
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import Progress, WordChoice
-from unhot.corpus.phrases.growing_text import GrowingText, JoiningPlace, opened_text, whole_text
 from unhot.corpus.phrases.joining import (
+    GrowingText,
+    JoiningPlace,
     check_delimiter,
     connector_flags,
     encoded_text,
     join_text,
     joined,
     joined_words,
+    opened_text,
+    whole_text,
     write_text,
 )
-from unhot.corpus.phrases.pair_counts import count_pairs, first_words, left_sides, words_of
+from unhot.corpus.phrases.pair_counts import count_pairs, first_words, left_sides, pair_scores, words_of
 from unhot.corpus.phrases.phrase_file import ScoredPhrase, load_phrases, save_phrases
 from unhot.corpus.reading.lexicon import check_given
 from unhot.corpus.reading.sources import Source
@@ -45,38 +48,10 @@ from unhot.corpus.reading.tokenizers import Tokenizer
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError, finite, one_of, whole
 from unhot.sizes import bytes_of
-from unhot.types import Counts, Doubles
 from unhot.vocab.vocabulary import Vocabulary, canonical, check_limits
 
 THRESHOLDS = {"word2vec": 100.0, "gensim": 10.0, "npmi": 0.5}  # defaults
 SCORES = tuple(THRESHOLDS)
-
-
-def pair_scores(
-    score: str, min_count: int, a: Counts, b: Counts, ab: Counts, n: int, different: int
-) -> Doubles:
-    """Return the scores of pairs: how strongly two words belong together.
-
-    a and b are the counts of the two words, ab is the count of the first followed by the second, and n is the
-    number of all words of the text:
-
-        word2vec   (ab - min_count) / (a b) n              as in word2phrase
-        gensim     (ab - min_count) / (a b) different      gensim's default; different: the number of
-                                                           different words (without connectors) plus different
-                                                           pairs
-        npmi       log(p(ab) / (p(a) p(b))) / -log p(ab)   p = count / n; 1: never apart, 0: as by chance, -1:
-                                                           never together
-
-    References: Mikolov et al., Distributed representations of words and phrases and their compositionality,
-    2013; Bouma, Normalized (pointwise) mutual information in collocation extraction, 2009.
-    """
-    if score == "npmi":
-        p_a, p_b = a / float(n), b / float(n)
-        p_ab = ab / float(n)
-        return np.asarray(np.log(p_ab / (p_a * p_b)) / -np.log(p_ab), np.float64)
-    times = n if score == "word2vec" else different
-    return np.asarray((ab - min_count) / (a.astype(np.float64) * b) * times, np.float64)
-
 
 # articles, prepositions and conjunctions that may stand inside English names
 ENGLISH = frozenset("a an and at by for from in of on or the to with without".split())

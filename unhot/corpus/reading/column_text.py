@@ -39,11 +39,7 @@ def column_chunks(
 
 
 def _text_bytes(cells: Any) -> bytes:
-    pa, compute = pyarrow(), pyarrow("pyarrow.compute")
-    lines = compute.replace_substring(cells, b"\n", b" ")
-    return _data(
-        compute.binary_join_element_wise(lines, *(pa.scalar(end, pa.large_binary()) for end in (b"", b"\n")))
-    )
+    return _ended(pyarrow("pyarrow.compute").replace_substring(cells, b"\n", b" "), b"\n")
 
 
 def _token_bytes(cells: Any) -> bytes:
@@ -59,11 +55,13 @@ def _token_bytes(cells: Any) -> bytes:
     sentences = compute.binary_join(
         pa.LargeListArray.from_arrays(pa.array(starts), tokens), pa.scalar(TOKEN_END, pa.large_binary())
     )
-    return _data(
-        compute.binary_join_element_wise(
-            sentences, *(pa.scalar(end, pa.large_binary()) for end in (b"", SENTENCE_END))
-        )
-    )
+    return _ended(sentences, SENTENCE_END)
+
+
+def _ended(cells: Any, end: bytes) -> bytes:
+    """Return the bytes of all values, one after another, each with an end mark."""
+    join, kind = pyarrow("pyarrow.compute").binary_join_element_wise, pyarrow().large_binary()
+    return _data(join(cells, pyarrow().scalar(b"", kind), pyarrow().scalar(end, kind)))
 
 
 def _data(array: Any) -> bytes:

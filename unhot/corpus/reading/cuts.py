@@ -64,14 +64,13 @@ def after_letters(piece: bytes) -> int:
 def after_words(piece: bytes) -> int:
     """Return the position after the last character that separates words for the tokenizer `words`."""
     cut = len(piece.rstrip(WORD_BYTES))
-    table = normaliser("words")
-    if cut or table is None:
+    if cut:
         return cut
     # Python takes long to escape bytes that are not UTF-8: they are replaced, if nothing else looks like that
     replace = "\ufffd".encode() not in piece
     text = piece.decode("utf-8", "replace" if replace else "surrogateescape")
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    separates = table.table[np.minimum(codes, CODE_POINTS - 1)] == 0
+    separates = normaliser("words").table[np.minimum(codes, CODE_POINTS - 1)] == 0
     for low, high in (SELECTORS, REPLACED if replace else ESCAPED):
         separates &= (codes < low) | (codes > high)
     places = np.flatnonzero(separates)
@@ -81,13 +80,15 @@ def after_words(piece: bytes) -> int:
     return piece.rfind(last) + len(last)
 
 
-WORDS = {
+# by the tokenizer that will read the text; None: lines stay whole
+CUTS = {
     "whitespace": Cuts(BLANKS),
     "words": Cuts(BLANKS, after_words),
     "text8": Cuts(BLANKS, after_letters),
+    None: Cuts(b"\n", skips=False),
 }
-LINES = Cuts(b"\n", skips=False)
 TOKENS = Cuts(TOKEN_END + SENTENCE_END)
+SENTENCES = Cuts(SENTENCE_END + b"\n", skips=False)  # pieces are whole ones
 
 
 def without_middles(pieces: Iterable[bytes], cuts: Cuts) -> Generator[bytes, None, None]:

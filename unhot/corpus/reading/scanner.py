@@ -60,6 +60,39 @@ class WordTable(NamedTuple):
     state: Starts  # [3] number of words; bytes used in the arena; 64 - log2(capacity)
 
 
+class Block:
+    """A block of text and what `scan` makes of it; only pages of the buffers that are written take memory."""
+
+    def __init__(self) -> None:
+        """Start with empty buffers."""
+        self.text: Bytes = np.empty(0, np.uint8)  # and PADDING
+        self.size = 0  # bytes of text
+        self.normalised: Bytes = np.empty(0, np.uint8)
+        self.ids: Ids = np.empty(0, np.int32)
+        self.breaks: Ids = np.empty(0, np.int32)
+        self.place: Starts = np.zeros(PLACE, np.int64)  # see `scan`
+        self.table = 0  # the number of the table that the ids refer to
+
+    def put(self, raw: bytes) -> None:
+        """Replace the text."""
+        self.size = len(raw)
+        self.text = _at_least(self.text, self.size + PADDING)
+        self.text[: self.size] = np.frombuffer(raw, np.uint8)
+
+    def reserve_ids(self, tokens: int, breaks: int) -> None:
+        """Make room for that many ids and breaks; the old ones are lost."""
+        self.ids, self.breaks = _at_least(self.ids, tokens), _at_least(self.breaks, breaks)
+
+    def sentences(self) -> tuple[Ids, Ids]:
+        """Return the ids and the breaks that are in use."""
+        return self.ids[: self.place[TOKENS]], self.breaks[: self.place[BREAKS]]
+
+
+def _at_least(array: Any, size: int) -> Any:
+    """Return an array if it has so many entries, otherwise a new one."""
+    return array if len(array) >= size else np.empty(size, array.dtype)
+
+
 def new_table(words: int, arena: int) -> WordTable:
     """Return an empty table with room for `words` words of `arena` bytes in total."""
     bits = max(2 * words - 1, 1).bit_length()

@@ -6,25 +6,16 @@ need little more disk space than the ids alone.
 
 from collections.abc import Generator
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import IO, NamedTuple
+
+import numpy as np
 
 from unhot.corpus.indexed_folder import append_numbers
-from unhot.corpus.reading.scanner import BREAKS, TOKENS
-from unhot.corpus.reading.text_blocks import Block, Pool
+from unhot.corpus.reading.scanner import BREAKS, TOKENS, Block
 from unhot.errors import DataError
-from unhot.types import Ids
 
 PART = 1 << 26  # bytes of a part
-
-
-class SpooledBlock(NamedTuple):
-    """One block in the spool: its file, its table, and the number of its tokens and breaks."""
-
-    path: Path
-    table: int
-    tokens: int
-    breaks: int
 
 
 class Spool:
@@ -34,7 +25,7 @@ class Spool:
         """Take the folder for the files; `part`: about how many bytes a file has."""
         self._directory = directory
         self.part = part
-        self._entries: list[SpooledBlock] = []
+        self._entries: list[tuple[Path, int, int, int]] = []  # file, table, tokens and breaks of each block
         self.bytes = 0  # bytes written in total
 
     def write(self, block: Block) -> None:
@@ -43,28 +34,23 @@ class Spool:
         ids, breaks = block.sentences()
         append_numbers(path, ids, "<i4")
         append_numbers(path, breaks, "<i4")
-        self._entries.append(SpooledBlock(path, block.table, len(ids), len(breaks)))
+        self._entries.append((path, block.table, len(ids), len(breaks)))
         self.bytes += ids.nbytes + breaks.nbytes
 
-    def read(self, pool: Pool) -> Generator[Block, None, None]:
+    def read(self) -> Generator[Block, None, None]:
         """Yield all blocks, and remove each file that was read; this works only once."""
-        for path, entries in groupby(self._entries, key=lambda entry: entry.path):
+        for path, entries in groupby(self._entries, key=itemgetter(0)):
             with path.open("rb") as file:
-                for entry in entries:
-                    block = pool.take()
-                    block.reserve_ids(entry.tokens, entry.breaks)
-                    block.place[TOKENS], block.place[BREAKS] = entry.tokens, entry.breaks
-                    block.table = entry.table
-                    _fill(block.ids[: entry.tokens], file)
-                    _fill(block.breaks[: entry.breaks], file)
+                for _, table, tokens, breaks in entries:
+                    numbers = np.fromfile(file, np.int32, tokens + breaks)
+                    if numbers.size < tokens + breaks:
+                        raise DataError(
+                            f"{self._directory}: temporary files were removed or cut short during encoding: "
+                            "check whether another program cleans up there, and run it again"
+                        )
+                    block = Block()
+                    block.ids, block.breaks = numbers[:tokens], numbers[tokens:]
+                    block.place[TOKENS], block.place[BREAKS] = tokens, breaks
+                    block.table = table
                     yield block
             path.unlink()
-
-
-def _fill(ids: Ids, file: IO[bytes]) -> None:
-    """Fill an array with ids from a file."""
-    if file.readinto(ids.data) != ids.nbytes:  # type: ignore[attr-defined]
-        raise DataError(
-            f"{Path(file.name).parent}: temporary files were removed or cut short during encoding: check "
-            "whether another program cleans up there, and run it again"
-        )

@@ -58,12 +58,17 @@ def unescaped(raw: bytes) -> bytes:
 class Normaliser(NamedTuple):
     """A compiled step that changes text before it is scanned."""
 
-    run: Any  # kernel(text, size, out, table) -> size of out
+    run: Any  # kernel(text, size, out, table) -> size of out; None: nothing is changed
     table: Ids
     growth: float  # the output is at most this many times as long as the input
 
     def __call__(self, text: Bytes, size: int, out: Bytes) -> tuple[Bytes, int]:
-        """Return the normalised text (in `out`, or in a new array if `out` is too small) and its size."""
+        """Return the normalised text (in `out`, or in a new array if `out` is too small) and its size.
+
+        If nothing is changed, that is the text itself.
+        """
+        if self.run is None:
+            return text, size
         room = int(self.growth * size) + 8 + PADDING
         if len(out) < room:
             out = np.zeros(room, np.uint8)
@@ -71,10 +76,10 @@ class Normaliser(NamedTuple):
 
 
 @functools.cache
-def normaliser(name: str) -> Normaliser | None:
-    """Return the normaliser of a tokenizer; None for whitespace."""
+def normaliser(name: str) -> Normaliser:
+    """Return the normaliser of a tokenizer."""
     if name == "whitespace":
-        return None
+        return Normaliser(None, np.zeros(0, np.int32), 1.0)
     if name == "words":
         return Normaliser(keep_words, lower_table(), 1.5)
     if name == "text8":

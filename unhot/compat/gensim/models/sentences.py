@@ -11,14 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from unhot.corpus.reading.cuts import LINES, Cuts
-from unhot.corpus.reading.files import FileReader
-from unhot.corpus.reading.text_blocks import Pool
+from unhot.corpus.reading.sources import TextReader
 from unhot.errors import ConfigError, DataError
 from unhot.rows.paths import find_files
 from unhot.vocab.vocabulary import decode_words
 
-BLOCK = 1 << 20  # bytes read at a time
 MAX_WORDS_IN_BATCH = 10_000  # the most tokens of one sentence
 PathLike: TypeAlias = str | os.PathLike[str]
 Sentences: TypeAlias = "Iterable[Sequence[str]] | LineSentence"
@@ -30,7 +27,7 @@ class LineSentence:
     Lines of more than `max_sentence_length` tokens are cut. At most `limit` lines are read.
     """
 
-    cuts = LINES  # where the text may be cut into blocks
+    cut_for: str | None = None  # lines stay whole, unless the text may be cut at any white space
 
     def __init__(
         self,
@@ -48,17 +45,12 @@ class LineSentence:
 
     def __iter__(self) -> Iterator[list[str]]:
         """Iterate once over the file."""
-        for line in islice(self._lines(), self.limit):
+        blocks = TextReader(self.source, self.cut_for).blocks()
+        lines = (line for block in blocks for line in block.removesuffix(b"\n").split(b"\n"))
+        for line in islice(lines, self.limit):
             tokens = decode_words(line.replace(b"\0", b" ").split())
             for start in range(0, len(tokens), self.max_sentence_length):
                 yield tokens[start : start + self.max_sentence_length]
-
-    def _lines(self) -> Iterator[bytes]:
-        pool = Pool()
-        for block in FileReader([self.source], cuts=self.cuts).blocks(pool, BLOCK):
-            text = block.text[: block.size].tobytes()
-            pool.give(block)
-            yield from text.removesuffix(b"\n").split(b"\n") if text else ()
 
 
 class PathLineSentences(LineSentence):
@@ -73,7 +65,7 @@ class PathLineSentences(LineSentence):
 class Text8Corpus(LineSentence):
     """Iterate over a text that is one very long line, like text8."""
 
-    cuts = Cuts(b" \n", skips=False)
+    cut_for = "whitespace"
 
     def __init__(self, fname: PathLike, max_sentence_length: int = MAX_WORDS_IN_BATCH) -> None:
         super().__init__(fname, max_sentence_length)
