@@ -20,23 +20,21 @@ from unhot.vectors.formats import (
     tensor_file,
     word2vec,
 )
-from unhot.vectors.formats.fasttext import as_table as fasttext_file
-from unhot.vectors.formats.naming import (
+from unhot.vectors.formats.fasttext import model_file as fasttext_file
+from unhot.vectors.formats.sniff import foreign, is_fasttext, sniff
+from unhot.vectors.formats.table import (
     LINES_AND_TABS,
     NUL,
     SURROGATES,
     WHITE_SPACE,
-    Unwritable,
-    writable_words,
-)
-from unhot.vectors.formats.sniff import foreign, is_fasttext, sniff
-from unhot.vectors.formats.table import (
     Options,
     Table,
+    Unwritable,
     check_options,
     check_regular,
     check_table,
     without_repeats,
+    writable_words,
 )
 
 __all__ = [
