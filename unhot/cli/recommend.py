@@ -121,7 +121,7 @@ def _numbers(ks: str) -> list[int]:
 
 def _show(result: unhot.evaluate.Recommending) -> None:
     """Print the figures in percent with their intervals, then how they were measured."""
-    from unhot.evaluate.bootstrap import NO_INTERVAL
+    from unhot.evaluate.figures import NO_INTERVAL
 
     rows = []
     for name, value in result.figures.items():

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import whole
-from unhot.evaluate.bootstrap import NO_INTERVAL, Interval, mean_interval
-from unhot.evaluate.figures import WordFigures
+from unhot.evaluate.figures import NO_INTERVAL, Interval, WordFigures, mean_interval
 from unhot.evaluate.files import File, nothing_asked, numbered_lines, question_file, wrong_line
 from unhot.evaluate.lookup import Lookup
 from unhot.types import Doubles

@@ -7,8 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.evaluate.classification import WIDEST, Classification, classification, confusion
-from unhot.evaluate.label_counts import UNKNOWN, LabelCounts, label_lists
+from unhot.evaluate.classification import (
+    UNKNOWN,
+    WIDEST,
+    Classification,
+    LabelCounts,
+    classification,
+    confusion,
+    label_lists,
+)
 from unhot.evaluate.labeller import Labeller
 from unhot.models.calibrating import scored_lines, set_temperature
 from unhot.models.classifier import Classifier

@@ -16,8 +16,7 @@ import numpy as np
 
 from unhot.corpus.cells import Cells
 from unhot.errors import ConfigError, DataError
-from unhot.evaluate.bootstrap import Interval, mean_interval
-from unhot.evaluate.figures import Figures
+from unhot.evaluate.figures import Figures, Interval, mean_interval
 from unhot.graphs.reading import edges_of
 from unhot.index.lengths import units
 from unhot.models.graph_vectors import GraphVectors

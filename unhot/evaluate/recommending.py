@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, one_of, whole
-from unhot.evaluate.bootstrap import Interval, bootstrap
+from unhot.evaluate.figures import Interval, bootstrap
 from unhot.items.ranking import CaseRanks, case_ranks, ndcg
 from unhot.json_file import plain
 from unhot.logs.encoding import read_log

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import ConfigError, DataError, whole
-from unhot.evaluate.bootstrap import Interval, mean_interval
-from unhot.evaluate.figures import FiguresWithIntervals, Progress
+from unhot.evaluate.figures import FiguresWithIntervals, Interval, Progress, mean_interval
 from unhot.types import Doubles
 from unhot.vectors.store import Vectors
 
