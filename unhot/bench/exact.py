@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.bench.results import CELLS, EXACT, Measured, learned_bytes
-from unhot.bench.settings import Settings
+from unhot.bench.results import CELLS, EXACT, Measured, Settings, learned_bytes
 from unhot.bench.texts import Texts
 from unhot.bench.timed import Point
 from unhot.bench.trials import ignored_overflow, reason

@@ -17,8 +17,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from unhot.bench.exact import BEGUN, Counted, ExactSolution, counted_cells
-from unhot.bench.results import CELLS, EXACT, FULL, Comparison, Measured, learned_bytes
-from unhot.bench.settings import Settings
+from unhot.bench.results import CELLS, EXACT, FULL, Comparison, Measured, Settings, learned_bytes
 from unhot.bench.texts import Texts, split_text, unigram_loss
 from unhot.bench.timed import (
     LOOKS,

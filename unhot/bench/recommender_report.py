@@ -1,7 +1,5 @@
 """The report of a comparison of recommenders."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

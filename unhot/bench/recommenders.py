@@ -4,8 +4,6 @@ Every model is fitted to train with some settings. The ones with the best NDCG@1
 model is then tested as it is ("fit"), and fitted again to train and validation together and tested ("refit").
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The command `unhot graph`: learn vectors of the nodes of a graph, and measure them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -14,8 +14,6 @@ Write `import unhot.compat.fasttext as fasttext` where a script imports `fasttex
 docs/moving-from-fasttext.md lists what is the same and what differs.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from unhot.lazy import lazy_names

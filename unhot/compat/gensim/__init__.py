@@ -12,8 +12,6 @@ The names can also be imported from this package. docs/moving-from-gensim.md lis
 differs.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from unhot.lazy import lazy_names

@@ -3,8 +3,6 @@
 Names are loaded on first use, because `KeyedVectors` alone does not need the compiler.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from unhot.lazy import lazy_names
