@@ -14,11 +14,9 @@ Sums are computed in float32, in the order of the pieces, as in fastText. So the
 the last bit.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +25,6 @@ from unhot.errors import DataError
 from unhot.index.exact import usable_cores
 from unhot.types import Counts, Floats, Ids
 from unhot.vocab.subwords import Subwords
-
-if TYPE_CHECKING:
-    from unhot.vectors.row_sums import Halves, Singles
 
 BLOCK_PIECES = 1 << 15  # n-grams that a thread composes at a time: about 1,000 usual words
 BLOCK_ROWS = 1 << 13
@@ -111,7 +106,7 @@ class SubwordRows:
             )
 
     @classmethod
-    def of_keys(cls, subwords: Subwords, matrix: AnyMatrix, keys: Counts, words: int) -> SubwordRows:
+    def of_keys(cls, subwords: Subwords, matrix: AnyMatrix, keys: Counts, words: int) -> Self:
         """Make the rows of an unhot model: the key of a row is its bucket, or -1 - the id of its word.
 
         Every word must have exactly one row.
@@ -246,7 +241,8 @@ class SubwordRows:
         block = ends // BLOCK_PIECES
         return [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(words)]
 
-    def _fill(self, matrix: Singles | Halves | None, words: Sequence[str], first: int, out: Floats) -> None:
+    def _fill(self, matrix: Any, words: Sequence[str], first: int, out: Floats) -> None:
+        """Compose some words; `matrix`: what `flat` made of the matrix, None if it is not an array."""
         from unhot.vectors.row_sums import fill_vectors, flat
 
         bags = self.subwords.bags(words)
