@@ -38,15 +38,16 @@ EOS = "</s>"
 BOW = "<"
 EOW = ">"
 
-_HOMES = {
-    "FastText": ".model",
-    "load_model": ".model",
-    "tokenize": "unhot.lines.line_rows",
-    "train_supervised": ".training",
-    "train_unsupervised": ".training",
-}
-
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "FastText": ".model",
+        "load_model": ".model",
+        "tokenize": "unhot.lines.line_rows",
+        "train_supervised": ".training",
+        "train_unsupervised": ".training",
+    },
+)
 
 
 def __dir__() -> list[str]:
