@@ -7,7 +7,7 @@ import pytest
 from unhot.bench import Comparison, Measured, Settings
 from unhot.bench.output_report import COLUMNS, FIGURES, measured_by, output_report, summary
 from unhot.bench.report import markdown, table, write_csv
-from unhot.bench.timed import Point
+from unhot.bench.trials import Point
 from unhot.evaluate import HeldOut
 
 

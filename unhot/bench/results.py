@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from unhot.bench.timed import Point
+from unhot.bench.trials import Point
 from unhot.errors import ConfigError, at_least, one_of, whole
 from unhot.evaluate.held_out import HeldOut
 from unhot.json_file import plain
