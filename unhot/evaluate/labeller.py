@@ -34,7 +34,7 @@ from unhot.rows.labelled import LabelledRows, labelled_rows
 from unhot.rows.writers import BREAKS
 from unhot.threads import in_order
 from unhot.types import Counts, Doubles
-from unhot.vectors.formats.sniff import is_fasttext
+from unhot.vectors.formats import is_fasttext
 from unhot.vocab.vocabulary import encode_word
 
 AT_ONCE = 1 << 14  # lines that are tested at a time
