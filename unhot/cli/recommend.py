@@ -209,8 +209,7 @@ def compare(
     The settings of each model are chosen on validation, and the figures are of the test, with all items
     ranked. Simple models come beside item2vec. Ctrl-C stops and shows the results so far.
     """
-    from unhot.bench.recommender_report import recommender_report
-    from unhot.bench.recommenders import compare_recommenders
+    from unhot.bench.recommenders import compare_recommenders, recommender_report
     from unhot.logs.encoding import read_log
     from unhot.models.fitting import Tells
     from unhot.models.log_data import LogSettings, opened_log

@@ -16,7 +16,7 @@ the last bit.
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,15 +222,28 @@ class SubwordRows:
     def vectors(self, words: Sequence[str], first: int = 0, threads: int | None = None) -> Floats:
         """Return the vectors of words [words, dim]; their ids in the vocabulary are first, first + 1, ..."""
         from unhot.threads import in_order
-        from unhot.vectors.row_sums import flat  # needs the compiler, which takes a while to load
+        from unhot.vectors.row_sums import (  # need the compiler, which takes a while to load
+            fill_vectors,
+            flat,
+        )
 
         out = np.zeros((len(words), self.dim), np.float32)
         matrix = flat(self.matrix) if isinstance(self.matrix, np.ndarray) else None
-        edges = self._edges(words)
+        edges, mean = self._edges(words), self.subwords.combine == "mean"
 
         def fill(at: int) -> None:
             begin, end = edges[at : at + 2]
-            self._fill(matrix, words[begin:end], first + begin, out[begin:end])
+            bags = self.subwords.bags(words[begin:end])
+            own = np.full(end - begin, -1, np.int64)
+            if len(self.word_rows):
+                own[:] = self.word_rows[first + begin : first + end]
+            pieces, rows = self.rows_of(bags.ids), matrix
+            if rows is None:  # the matrix is not an array: make the rows that are needed, each once
+                needed, places = np.unique(np.concatenate([own, pieces]), return_inverse=True)
+                none = int(bool(len(needed)) and needed[0] < 0)
+                rows = flat(self.take(needed[none:]))
+                own, pieces = np.split(places - none, [len(own)])
+            fill_vectors(rows, own, bags.starts, pieces, self.skips, mean, out[begin:end])
 
         list(in_order(range(len(edges) - 1), fill, 1 if len(edges) < 3 else threads or usable_cores()))
         return out
@@ -240,22 +253,6 @@ class SubwordRows:
         ends = np.cumsum(self.subwords.most_pieces(np.fromiter(map(len, words), np.int64, len(words))) + 1)
         block = ends // BLOCK_PIECES
         return [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(words)]
-
-    def _fill(self, matrix: Any, words: Sequence[str], first: int, out: Floats) -> None:
-        """Compose some words; `matrix`: what `flat` made of the matrix, None if it is not an array."""
-        from unhot.vectors.row_sums import fill_vectors, flat
-
-        bags = self.subwords.bags(words)
-        own = np.full(len(words), -1, np.int64)
-        if len(self.word_rows):
-            own[:] = self.word_rows[first : first + len(words)]
-        pieces = self.rows_of(bags.ids)
-        if matrix is None:  # the matrix is not an array: make the rows that are needed, each once
-            needed, places = np.unique(np.concatenate([own, pieces]), return_inverse=True)
-            none = int(bool(len(needed)) and needed[0] < 0)
-            matrix = flat(self.take(needed[none:]))
-            own, pieces = np.split(places - none, [len(own)])
-        fill_vectors(matrix, own, bags.starts, pieces, self.skips, self.subwords.combine == "mean", out)
 
     def pieces(self, word: str, id: int | None = None) -> list[Piece]:
         """Return the pieces of a word: the word itself, if it has a row, then its n-grams that count."""
