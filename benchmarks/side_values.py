@@ -23,7 +23,7 @@ import numpy as np
 from harness import RESULTS, commit, machine, say
 from report import Table
 
-from unhot.evaluate.bootstrap import mean_interval
+from unhot.evaluate.figures import mean_interval
 from unhot.index.lengths import units
 from unhot.items.histories import histories_of
 from unhot.items.ranking import case_ranks, ndcg

@@ -12,7 +12,7 @@ import pytest
 from unhot.bench import Comparison, Measured, Settings, compare_outputs
 from unhot.bench.exact import ExactSolution, cells_loss, counted_cells, epochs_of
 from unhot.bench.output_report import COLUMNS, FROM_EXACT, output_report, summary
-from unhot.bench.report import draw, header, markdown, table, write_csv
+from unhot.bench.report import draw, write_csv
 from unhot.bench.texts import split_text
 from unhot.corpus import encode
 from unhot.corpus.cooccurrence import cooccurrences
@@ -54,8 +54,8 @@ def test_it_is_the_best_there_is(found):
 def test_tables_and_files(found, tmp_path):
     comparison, _ = found
     report = output_report(comparison)
-    rows = table(report)
-    assert header(report) == [*HEADER, *(column.title for column in FROM_EXACT)]
+    rows = report.table()
+    assert report.header() == [*HEADER, *(column.title for column in FROM_EXACT)]
     assert rows[0][:2] == ("exact", "cells")
     assert rows[0][-2:] == ("0.000", "0.000")
     assert {len(row) for row in rows} == {len(HEADER) + 2}
@@ -70,7 +70,7 @@ def test_tables_and_files(found, tmp_path):
     assert float(others[0]["train_above"]) == pytest.approx(comparison.layers[0].train_above, rel=1e-4)
     write_csv(tmp_path / "y.csv", report.files["-curves.csv"])
     assert "\nexact," in (tmp_path / "y.csv").read_text()
-    page = markdown(report, "mine")
+    page = report.markdown("mine")
     for said in (
         "| above exact | train above |",
         "| `exact` | cells |",
@@ -157,7 +157,7 @@ def test_only_for_skipgram_and_only_if_wanted(planted):
     for settings in (Settings(**SHORT, model="cbow"), Settings(**SHORT, exact=False)):
         comparison = compare_outputs(planted, ["softmax"], settings=settings)
         assert comparison.exact is None
-        assert header(output_report(comparison)) == HEADER
+        assert output_report(comparison).header() == HEADER
         assert math.isnan(comparison.layers[0].train_above)
         assert comparison.as_dict()["exact"] is None
 
@@ -168,8 +168,8 @@ def test_what_goes_wrong_is_a_row(planted, monkeypatch):
     assert "at most 10 are allowed; lower max_vocab" in comparison.exact.failed
     assert comparison.layers[0].result is not None
     report = output_report(comparison)
-    assert table(report)[0] == ("exact", "cells", *["-"] * 10)
-    assert table(report)[1][-2:] == ("-", "-")
+    assert report.table()[0] == ("exact", "cells", *["-"] * 10)
+    assert report.table()[1][-2:] == ("-", "-")
     assert report.failures[0].startswith("exact: 20 words")
     assert "exact solution took" not in summary(comparison)
 
@@ -194,7 +194,7 @@ def test_by_heart(found):
     assert "has memorised" not in summary(comparison)
     better = replace(comparison, unigram_perplexity=comparison.exact.result.perplexity - 1)
     assert "worse than counts alone" in summary(better)
-    assert "worse than counts alone" in markdown(output_report(better), "mine")
+    assert "worse than counts alone" in output_report(better).markdown("mine")
 
 
 def test_interrupted(planted):

@@ -6,8 +6,8 @@ import pytest
 
 from unhot.bench import Comparison, Measured, Settings
 from unhot.bench.output_report import COLUMNS, FIGURES, measured_by, output_report, summary
-from unhot.bench.report import markdown, table, write_csv
-from unhot.bench.timed import Point
+from unhot.bench.report import write_csv
+from unhot.bench.trials import Point
 from unhot.evaluate import HeldOut
 
 
@@ -53,7 +53,7 @@ def comparison():
 
 
 def test_rows(comparison):
-    rows = table(output_report(comparison))
+    rows = output_report(comparison).table()
     assert rows[0] == ("nce", "torch", "0.1", "403.4", "1,000,000", "8.0", "20.4", "1.250", "0.500", "3.4")
     assert rows[1] == (
         "softmax",
@@ -128,18 +128,18 @@ def test_what_is_said_of_the_softmax(comparison):
     assert measured_by(two) == "s to softmax: the reference is softmax:bias=true, the first in the table"
     nothing = replace(comparison, curve_unigram_perplexity=math.exp(6.5))
     assert "softmax itself has not learned" in measured_by(nothing)
-    assert {row[-1] for row in table(output_report(nothing))} == {"-"}
-    assert f"- {measured_by(nothing)}" in markdown(output_report(nothing), "mine")
+    assert {row[-1] for row in output_report(nothing).table()} == {"-"}
+    assert f"- {measured_by(nothing)}" in output_report(nothing).markdown("mine")
 
 
 def test_links_are_quoted(comparison):
-    page = markdown(output_report(comparison), "a b(1)\udcff", [".svg"])
+    page = output_report(comparison).markdown("a b(1)\udcff", [".svg"])
     for target in ("(a%20b%281%29%FF.csv)", "(a%20b%281%29%FF-curves.csv)", "(a%20b%281%29%FF.svg)"):
         assert target in page
 
 
 def test_markdown(comparison):
-    page = markdown(output_report(comparison), "mine", [".svg"])
+    page = output_report(comparison).markdown("mine", [".svg"])
     assert page.startswith("# mine\n")
     assert "| `nce` | torch | 0.1 | 403.4 |" in page
     assert "`a\\|b`" in page
@@ -148,4 +148,4 @@ def test_markdown(comparison):
     assert "- `softmax:bias=true`" in page
     lines = [line for line in page.splitlines() if line.startswith("|")]
     assert {line.replace("\\|", "").count("|") for line in lines} == {len(COLUMNS) + 1}
-    assert ".svg" not in markdown(output_report(comparison), "mine")
+    assert ".svg" not in output_report(comparison).markdown("mine")

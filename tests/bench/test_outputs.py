@@ -7,7 +7,7 @@ import pytest
 from unhot import SkipGram
 from unhot.bench import Comparison, Measured, Settings, compare_outputs
 from unhot.bench.outputs import chosen_layers
-from unhot.bench.timed import Point
+from unhot.bench.trials import Point
 from unhot.errors import ConfigError
 from unhot.evaluate import HeldOut, held_out
 from unhot.outputs import LAYERS, parse_output

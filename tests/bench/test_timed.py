@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot import SkipGram
-from unhot.bench.timed import DOWN, LOOKS, NOISE, RUNG, RUNGS, Stopwatch, best_lr, train_for
+from unhot.bench.trials import DOWN, LOOKS, NOISE, RUNG, RUNGS, Stopwatch, best_lr, train_for
 from unhot.corpus.encoding import encode
 from unhot.errors import Diverged
 

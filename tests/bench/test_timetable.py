@@ -6,8 +6,8 @@ import pytest
 
 from unhot.bench import Settings, compare_outputs
 from unhot.bench.texts import split_text
-from unhot.bench.timed import MOST_TRIALS, RUNG, RUNGS, TUNING_SHARE, best_lr
 from unhot.bench.timetable import FEWEST_EPOCHS, LEAST, Speeds, make_timetable, score_seconds
+from unhot.bench.trials import MOST_TRIALS, RUNG, RUNGS, TUNING_SHARE, best_lr
 from unhot.corpus import encode
 from unhot.errors import Diverged
 

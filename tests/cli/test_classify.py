@@ -12,7 +12,7 @@ from commands import run
 from terminals import on_terminal, through_pipe
 
 import unhot
-from unhot.evaluate.labels import calibrate
+from unhot.evaluate.labeller import calibrate
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 GOOD, BAD = "good great fine lovely".split(), "bad poor awful dull".split()

@@ -9,8 +9,7 @@ import pytest
 from unhot import Vectors
 from unhot.errors import ConfigError
 from unhot.evaluate import analogies
-from unhot.evaluate.analogies import METHODS, answers
-from unhot.evaluate.analogy_files import Question, read_analogies
+from unhot.evaluate.analogies import METHODS, Question, answers, read_analogies
 from unhot.evaluate.lookup import Lookup
 
 PAIRS, DIM = 30, 8

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unhot.evaluate.bootstrap import RESAMPLES, bootstrap, mean_interval
+from unhot.evaluate.figures import RESAMPLES, bootstrap, mean_interval
 
 
 def test_a_mean_as_by_hand():
@@ -50,6 +50,6 @@ def test_memory_changes_nothing(monkeypatch):
 
     whole = bootstrap([2, 3], figure)
     assert weights == [RESAMPLES]
-    monkeypatch.setattr("unhot.evaluate.bootstrap.NUMBERS", 600)
+    monkeypatch.setattr("unhot.evaluate.figures.NUMBERS", 600)
     assert bootstrap([2, 3], figure) == whole
     assert weights[1:] == [300, 300, 300, 100]

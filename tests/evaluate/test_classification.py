@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from unhot.compat.fasttext.meter import Meter
 from unhot.errors import ConfigError, DataError
-from unhot.evaluate.classification import classification, confusion, most_confused
-from unhot.evaluate.label_counts import LabelCounts, label_lists
+from unhot.evaluate.classification import LabelCounts, classification, confusion, label_lists, most_confused
 
 LABELS = 5
 NAMES = [f"label{i}" for i in range(LABELS)]

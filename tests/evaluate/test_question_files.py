@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unhot.errors import DataError
-from unhot.evaluate.analogy_files import MOST_PAIRS, read_analogies
+from unhot.evaluate.analogies import MOST_PAIRS, read_analogies
 from unhot.evaluate.categories import read_categories
 from unhot.evaluate.outliers import read_group
 from unhot.evaluate.similarity import read_pairs

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from unhot import Vectors
 from unhot.evaluate import similarity
-from unhot.evaluate.bootstrap import RESAMPLES
+from unhot.evaluate.figures import RESAMPLES
 from unhot.evaluate.similarity import (
     Pair,
     pearson,

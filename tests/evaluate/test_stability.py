@@ -8,6 +8,9 @@ import pytest
 from unhot import Vectors
 from unhot.errors import ConfigError, DataError
 from unhot.evaluate import stability
+from unhot.vectors.subword_rows import SubwordRows
+from unhot.vectors.subword_vectors import SubwordVectors
+from unhot.vocab.subwords import Subwords
 
 
 def random_vectors(seed, n=40, dim=6, first=0):
@@ -83,3 +86,12 @@ def test_what_cannot_be_compared():
         stability(model, [random_vectors(2)], words="king")
     with pytest.raises(ConfigError, match="k=0"):
         stability(model, [random_vectors(2)], k=0)
+
+
+def test_a_listed_word_that_only_ngrams_compose_is_unknown():
+    cut, own = Subwords(minn=3, maxn=3, buckets=5), np.arange(3, dtype=np.int32)
+    rows = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
+    vectors = SubwordVectors(["cat", "cow", "dog"], None, SubwordRows(cut, rows, own, first_bucket=3))
+    assert "cats" in vectors
+    found = stability(vectors, [vectors], words=["cat", "cats"], k=1)
+    assert (found.words, found.unknown, found.share) == (1, 1, 1.0)

@@ -10,7 +10,7 @@ from programs import with_jit, without_jit
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.pairing import pairs
 from unhot.corpus.shards import Shard
-from unhot.evaluate.examples import HeldOutText, read_windows
+from unhot.evaluate.held_out import HeldOutText, read_windows
 from unhot.kernels.chunk import one_piece
 from unhot.kernels.rng import stream_key
 from unhot.kernels.window_lists import list_windows, window_buffer

@@ -14,7 +14,7 @@ import unhot
 from unhot import Classifier
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.evaluate import labeller_of, measure_labels
-from unhot.evaluate.labels import calibrate
+from unhot.evaluate.labeller import calibrate
 from unhot.models import calibrating, held_out_rows, line_engine
 from unhot.models.load import load_unfinished
 from unhot.outputs import LAYERS

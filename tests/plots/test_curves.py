@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from unhot.bench import Comparison, Measured, Settings
 from unhot.bench.output_report import output_report
 from unhot.bench.report import draw
-from unhot.bench.timed import Point
+from unhot.bench.trials import Point
 from unhot.errors import MissingExtra
 from unhot.evaluate import HeldOut
 from unhot.plots.curves import TICKS, nice_numbers, spread_out

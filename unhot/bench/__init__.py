@@ -3,16 +3,13 @@
 Names are loaded when they are first used, because they need the compiler.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from unhot.lazy import lazy_names
 
 if TYPE_CHECKING:
     from unhot.bench.outputs import compare_outputs
-    from unhot.bench.results import Comparison, Measured
-    from unhot.bench.settings import Settings
+    from unhot.bench.results import Comparison, Measured, Settings
 
 __all__ = ["Comparison", "Measured", "Settings", "compare_outputs"]
 

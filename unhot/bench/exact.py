@@ -22,11 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.bench.results import CELLS, EXACT, Measured, learned_bytes
-from unhot.bench.settings import Settings
+from unhot.bench.results import CELLS, EXACT, Measured, Settings, learned_bytes
 from unhot.bench.texts import Texts
-from unhot.bench.timed import Point
-from unhot.bench.trials import ignored_overflow, reason
+from unhot.bench.trials import Point, ignored_overflow, reason
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.errors import DataError
@@ -65,13 +63,10 @@ def counted_cells(settings: Settings, texts: Texts) -> Iterator[Counted]:
 
     An error becomes part of the result. The cells stay open until the context ends.
     """
-    if not settings.finds_exact():
-        yield Counted(None)
-        return
     with contextlib.ExitStack() as stack:
         try:
             with ignored_overflow():
-                found = _counted(settings, texts, stack)
+                found = _counted(settings, texts, stack) if settings.finds_exact() else Counted(None)
         except Exception as error:  # any error, such as a lack of memory: the layers must still be measured
             found = Counted(None, reason(error))
         yield found

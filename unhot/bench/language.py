@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from unhot.bench.outputs import chosen_layers
-from unhot.bench.timed import LOOKS, TUNING_SHARE, Stopwatch, pieces
-from unhot.bench.trials import Trial, run_trials
+from unhot.bench.trials import LOOKS, TUNING_SHARE, Stopwatch, Trial, pieces, run_trials
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
 from unhot.corpus.reading.sources import TextReader, lines_of

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from unhot.bench.exact import BEGUN, Counted, ExactSolution, counted_cells
-from unhot.bench.results import CELLS, EXACT, FULL, Comparison, Measured, learned_bytes
-from unhot.bench.settings import Settings
+from unhot.bench.exact import BEGUN, ExactSolution, counted_cells
+from unhot.bench.results import CELLS, EXACT, FULL, Comparison, Measured, Settings, learned_bytes
 from unhot.bench.texts import Texts, split_text, unigram_loss
-from unhot.bench.timed import (
+from unhot.bench.timetable import Speeds, Timetable, make_timetable, score_seconds
+from unhot.bench.trials import (
     LOOKS,
     RUNG,
     RUNGS,
@@ -28,11 +28,11 @@ from unhot.bench.timed import (
     TUNING_SHARE,
     Point,
     Stopwatch,
+    Trial,
     best_lr,
+    run_trials,
     train_for,
 )
-from unhot.bench.timetable import Speeds, Timetable, make_timetable, score_seconds
-from unhot.bench.trials import Trial, run_trials
 from unhot.corpus.encoding import encode
 from unhot.corpus.reading.sources import Source
 from unhot.errors import ConfigError, Diverged
@@ -117,7 +117,9 @@ def compare_outputs(
         texts = split_text(corpus, settings.held_out, settings.held_out_words, settings.seed)
     rows: list[Measured] = []
     with texts.train, counted_cells(settings, texts) as counted:
-        timetable = _planned(settings, texts, len(chosen), counted, began)
+        speeds = Speeds(score_seconds(len(texts.train.vocabulary), settings.dim), counted.epoch)
+        gone = time.perf_counter() - began
+        timetable = make_timetable(settings, texts, len(chosen), speeds, counted.epochs, gone)
         settings = replace(settings, seconds=timetable.seconds)
         tell(Status(0, total, "", "planned", timetable=timetable))
 
@@ -137,12 +139,6 @@ def compare_outputs(
 
         interrupted = run_trials(trials(), rows, done)
         return _comparison(settings, texts, rows, interrupted)
-
-
-def _planned(settings: Settings, texts: Texts, layers: int, counted: Counted, began: float) -> Timetable:
-    """Measure the speed of this machine, and plan the comparison."""
-    speeds = Speeds(score_seconds(len(texts.train.vocabulary), settings.dim), counted.epoch)
-    return make_timetable(settings, texts, layers, speeds, counted.epochs, time.perf_counter() - began)
 
 
 def _tell_of(tell: Tell, at: tuple[int, int, str], stage: str, left: float = 0.0) -> None:
@@ -196,28 +192,26 @@ class _LayerRun:
 
     def rows(self) -> Iterator[Measured]:
         """Yield the results of the layer."""
-        yield Measured(**self.begun, **self._figures())
+        self._warm_up()
+        first = word_models()[self.settings.model].default_lr
+        lr = self.settings.lr
+        model, watch = self._trained(lr) if lr else self._tuned(best_lr(self._tuning_loss, first))
+        self.tell("evaluating")
+        yield Measured(
+            **self.begun,
+            lr=self.lr,
+            seconds=model.history.seconds,
+            pairs=model.history.pairs,
+            learned_bytes=learned_bytes(model.learned),
+            training_bytes=watch.memory,
+            result=held_out(model, self.texts.held_out),
+            curve=tuple(self.curve),
+            train_above=self.exact.above(model) if self.exact else math.nan,
+        )
 
     def failed(self, failed: str) -> Measured:
         """Return the results of a layer that failed: its curve so far, and why."""
         return Measured(**self.begun, curve=tuple(self.curve), failed=failed)
-
-    def _figures(self) -> dict[str, Any]:
-        lr = self.settings.lr
-        self._warm_up()
-        first = word_models()[self.settings.model].default_lr
-        model, watch = self._trained(lr) if lr else self._tuned(best_lr(self._tuning_loss, first))
-        self.tell("evaluating")
-        return {
-            "lr": self.lr,
-            "seconds": model.history.seconds,
-            "pairs": model.history.pairs,
-            "learned_bytes": learned_bytes(model.learned),
-            "training_bytes": watch.memory,
-            "result": held_out(model, self.texts.held_out),
-            "curve": tuple(self.curve),
-            "train_above": self.exact.above(model) if self.exact else math.nan,
-        }
 
     def _warm_up(self) -> None:
         """Train one chunk and discard it, so that loading and compiling do not count as training time."""

@@ -55,16 +55,35 @@ class ComparisonReport:
     interrupted: bool
     more: str = ""  # the last paragraphs of the page
 
+    def header(self) -> list[str]:
+        """Return the titles of the columns."""
+        return [column.title for column in self.columns]
 
-def header(report: ComparisonReport) -> list[str]:
-    """Return the titles of the columns."""
-    return [column.title for column in report.columns]
+    def table(self) -> list[tuple[str, ...]]:
+        """Return the cells of each record; a dash stands for a missing figure."""
+        columns = self.columns
+        return [tuple(_cell(each.get(column.name), column) for column in columns) for each in self.records]
 
+    def explained(self) -> list[str]:
+        """Return the lines below the table: the meanings of the terms, and remarks."""
+        return [*(f"{term}: {meaning}" for term, meaning in self.terms.items()), *filter(None, self.remarks)]
 
-def table(report: ComparisonReport) -> list[tuple[str, ...]]:
-    """Return the cells of each record; a dash stands for a missing figure."""
-    columns = report.columns
-    return [tuple(_cell(each.get(column.name), column) for column in columns) for each in report.records]
+    def markdown(self, name: str, pictures: Sequence[str] = ()) -> str:
+        """Return a page with a summary, the table and pictures, which are named by how their files end."""
+        cells = [[_code(*pair) for pair in zip(row, self.columns, strict=True)] for row in self.table()]
+        sides = ["--:" if column.form else ":--" for column in self.columns]
+        files = [f"{KINDS[ending]} in [{name}{ending}]({_link(name + ending)})" for ending in self.files]
+        parts = [
+            f"# {name}",
+            f"Made by `{self.command}`; {', '.join(files)}.",
+            self.summary,
+            "\n".join(f"| {' | '.join(row)} |" for row in (self.header(), sides, *cells)),
+            "\n".join(f"- {line}" for line in self.explained()),
+            "\n".join(f"- failed: {line}" for line in self.failures),
+            "\n".join(f"![{self.pictures[ending].alt}]({_link(name + ending)})" for ending in pictures),
+            self.more,
+        ]
+        return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _cell(value: Any, column: FigureColumn) -> str:
@@ -76,29 +95,6 @@ def _cell(value: Any, column: FigureColumn) -> str:
 def missing(value: Any) -> bool:
     """Return whether a figure is None, an empty text or NaN."""
     return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
-
-
-def explained(report: ComparisonReport) -> list[str]:
-    """Return the lines below the table: the meanings of the terms, and remarks."""
-    return [*(f"{term}: {meaning}" for term, meaning in report.terms.items()), *filter(None, report.remarks)]
-
-
-def markdown(report: ComparisonReport, name: str, pictures: Sequence[str] = ()) -> str:
-    """Return a page with a summary, the table and pictures, which are named by how their files end."""
-    cells = [[_code(*pair) for pair in zip(row, report.columns, strict=True)] for row in table(report)]
-    sides = ["--:" if column.form else ":--" for column in report.columns]
-    files = [f"{KINDS[ending]} in [{name}{ending}]({_link(name + ending)})" for ending in report.files]
-    parts = [
-        f"# {name}",
-        f"Made by `{report.command}`; {', '.join(files)}.",
-        report.summary,
-        "\n".join(f"| {' | '.join(row)} |" for row in (header(report), sides, *cells)),
-        "\n".join(f"- {line}" for line in explained(report)),
-        "\n".join(f"- failed: {line}" for line in report.failures),
-        "\n".join(f"![{report.pictures[ending].alt}]({_link(name + ending)})" for ending in pictures),
-        report.more,
-    ]
-    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _code(cell: str, column: FigureColumn) -> str:

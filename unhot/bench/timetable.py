@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unhot.bench.settings import Settings
+from unhot.bench.results import Settings
 from unhot.bench.texts import Sentences, Texts
-from unhot.bench.timed import LOOKS, MOST_TRIALS, TUNING_LOOKS, TUNING_SHARE, USUAL_TRIALS
+from unhot.bench.trials import LOOKS, MOST_TRIALS, TUNING_LOOKS, TUNING_SHARE, USUAL_TRIALS
 from unhot.outputs import parse_output
 from unhot.outputs.head import Head
 

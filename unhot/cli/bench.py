@@ -1,7 +1,5 @@
 """The command `unhot bench`: measurements on your own text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,20 +1,15 @@
 """What `unhot bench outputs` prints while it runs: how long it takes, and what each layer came to."""
 
-from __future__ import annotations
-
 import math
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Self
 
+from unhot.bench.outputs import Status
+from unhot.bench.results import Measured, Settings
+from unhot.bench.timetable import Timetable
 from unhot.screen.console import Bar
 from unhot.screen.terminal import printable
-
-if TYPE_CHECKING:
-    from unhot.bench.outputs import Status
-    from unhot.bench.results import Measured
-    from unhot.bench.settings import Settings
-    from unhot.bench.timetable import Timetable
 
 
 def duration(seconds: float) -> str:
@@ -64,7 +59,7 @@ class ComparisonBar:
         self._layer = ""  # the one that is at work
         self._spent: list[float] = []  # seconds of the layers that are done, without the exact solution
 
-    def __enter__(self) -> ComparisonBar:
+    def __enter__(self) -> Self:
         """Start drawing."""
         self._bar.start()
         return self

@@ -53,13 +53,11 @@ def show_and_write(report: ComparisonReport, files: Mapping[str, Path], *, as_js
 
 def _show(report: ComparisonReport) -> None:
     """Print the table, then how it was measured."""
-    from unhot.bench.report import explained, header, table
-
-    rows = table(report)
+    rows = report.table()
     if rows:  # there are none if it was interrupted before the first model was done
         failed = (f"failed: {line}" for line in report.failures)
-        said = map(printable, (report.summary, *explained(report), *failed))
-        print_table("", header(report), rows, "\n".join(said))
+        said = map(printable, (report.summary, *report.explained(), *failed))
+        print_table("", report.header(), rows, "\n".join(said))
     else:
         click.echo(report.summary)
 
@@ -69,17 +67,17 @@ def _write(report: ComparisonReport, files: Mapping[str, Path], quiet: bool) -> 
 
     If no model has a result, the files of an earlier run are kept.
     """
-    from unhot.bench.report import header, markdown, write_csv
+    from unhot.bench.report import write_csv
 
     if not report.measured:
-        note(f"no {header(report)[0]} has a result, so no files were written")
+        note(f"no {report.header()[0]} has a result, so no files were written")
         return
     for ending, records in report.files.items():
         write_csv(files[ending], records)
     name, page = files[".csv"].stem, files[".md"]
-    _write_page(page, markdown(report, name))
+    _write_page(page, report.markdown(name))
     drawn = [ending for ending in report.pictures if _draw(report, ending, files[ending])]
-    _write_page(page, markdown(report, name, drawn))
+    _write_page(page, report.markdown(name, drawn))
     if not quiet:
         note(f"wrote {', '.join(str(files[ending]) for ending in (*report.files, '.md', *drawn))}")
 

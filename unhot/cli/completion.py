@@ -4,8 +4,6 @@ click itself completes commands, options and choices.
 Text completes to the names of files, as everywhere in a shell, unless `VALUES` lists its parameter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import click

@@ -4,8 +4,6 @@ A field of a dataclass is a setting. Its type says which values it takes; the co
 says what it means. Classes of plugins are read in the same way.
 """
 
-from __future__ import annotations
-
 import ast
 import itertools
 import sys

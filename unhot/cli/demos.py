@@ -6,6 +6,7 @@ import lzma
 import re
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -256,14 +257,14 @@ def _show_tastes(model: unhot.Item2Vec, shop: Shop) -> None:
     rows = []
     for number in sorted(right):
         name = next(n for n, t in zip(shop.item_names, shop.taste_of, strict=True) if t == number)
-        rows.append((str(number), name, str(len(right[number])), f"{100 * _mean(right[number]):.0f} %"))
+        rows.append((str(number), name, str(len(right[number])), f"{100 * fmean(right[number]):.0f} %"))
     everything = [share for shares in right.values() for share in shares]
     chance = sum(len(shares) ** 2 for shares in right.values()) / len(everything) ** 2
     print_table(
         "Tastes found again",
         ("taste", "an item", "items", f"of the {NEIGHBOURS} nearest items share it"),
         rows,
-        f"all items: {100 * _mean(everything):.0f} % share the true taste; by chance it would be "
+        f"all items: {100 * fmean(everything):.0f} % share the true taste; by chance it would be "
         f"{100 * chance:.0f} %",
         gap=True,
     )
@@ -295,7 +296,3 @@ def _show_customers(model: unhot.Item2Vec, shop: Shop) -> None:
         click.echo(f"{customer} had {', '.join(names[item] for item in had)}")
         found = model.recommend(customer, 3)
         click.echo(f"{' ' * len(customer)} may like {', '.join(each.name or each.item for each in found)}")
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)

@@ -12,7 +12,7 @@ from unhot.cli.show import print_table
 if TYPE_CHECKING:
     from unhot.evaluate import Analogies, Categories, HeldOut, Outliers, Similarity, Stability
     from unhot.evaluate.analogies import Section
-    from unhot.evaluate.bootstrap import Interval
+    from unhot.evaluate.figures import Interval
     from unhot.evaluate.outliers import OutlierSet
 
 METHODS = {"add": "3CosAdd", "mul": "3CosMul"}

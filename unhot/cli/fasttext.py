@@ -1,12 +1,10 @@
 """The command `unhot fasttext`: the group of fastText's commands, which print what fastText prints."""
 
-from __future__ import annotations
-
 import functools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -14,9 +12,6 @@ import unhot.compat.fasttext
 from unhot.cli.fasttext_train import cbow, quantize, skipgram, supervised
 from unhot.cli.show import note
 from unhot.screen.terminal import printable
-
-if TYPE_CHECKING:
-    from unhot.types import Floats
 
 EXAMPLES = """
 \b
@@ -116,9 +111,9 @@ def _put_found(asked: str, found: Iterable[tuple[float, str]]) -> None:
         note(f"{printable(asked)}: has no vector: it is not in the dictionary, nor are any of its n-grams")
 
 
-def _numbers(vector: Floats) -> str:
+def _numbers(vector: Any) -> str:
     """Return a vector as fastText prints it: five digits, and a space after each number."""
-    return "%.5g " * vector.size % tuple(vector.tolist())
+    return "".join(f"{number:.5g} " for number in vector.tolist())
 
 
 def _put(text: str) -> None:

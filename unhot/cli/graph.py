@@ -1,7 +1,5 @@
 """The command `unhot graph`: learn vectors of the nodes of a graph, and measure them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
@@ -9,7 +7,7 @@ import click
 import unhot.evaluate
 from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
-from unhot.cli.show import note, print_table, show_json
+from unhot.cli.show import note, percents, print_table, show_json
 from unhot.cli.train import train_command
 from unhot.errors import DataError
 
@@ -90,11 +88,12 @@ def evaluate(
     if as_json:
         show_json(figures)
     else:
-        rows = []
-        for name, value in figures.items():
-            if isinstance(value, float) and name not in ("share", "c"):
-                low, high = figures.get(f"{name}_interval") or (None, None)
-                rows.append((name.replace("_", " "), f"{100 * value:.2f} %", _span(low, high)))
+        intervals = {name: getattr(found, f"{name}_interval", None) for name in figures}
+        rows = [
+            (name.replace("_", " "), f"{100 * value:.2f} %", percents(intervals[name]))
+            for name, value in figures.items()
+            if isinstance(value, float) and name not in ("share", "c")
+        ]
         how = ", ".join(f"{name} {value}" for name, value in figures.items() if isinstance(value, int))
         print_table("", ("", "", "95 % interval"), rows, how)
 
@@ -109,10 +108,6 @@ def _link_notes(directed: bool, figures: dict[str, Any]) -> list[str]:
             f"little to learn from: raise --walks or --epochs{both}"
         )
     return lines
-
-
-def _span(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{100 * low:.2f} .. {100 * high:.2f}"
 
 
 graph = click.Group(

@@ -6,8 +6,6 @@ after SIGTERM, 129 after SIGHUP.
 `unhot outputs | head -1`, the command ends without a word and with 0: no one wants the rest.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

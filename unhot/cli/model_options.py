@@ -4,8 +4,6 @@ An option that is not given gets the default of the chosen model. The fields of 
 belong to it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

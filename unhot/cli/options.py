@@ -1,7 +1,5 @@
 """Options that several commands take."""
 
-from __future__ import annotations
-
 import click
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

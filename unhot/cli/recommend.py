@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import click
@@ -15,7 +14,7 @@ from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
 from unhot.cli.recommend_ask import explain, for_users, open_recommender, seen_option, similar
 from unhot.cli.several import SeveralValues
-from unhot.cli.show import note, print_table, show_json
+from unhot.cli.show import note, percents, print_table, show_json
 from unhot.cli.train import train_command
 
 TRAIN = """\
@@ -121,14 +120,11 @@ def _numbers(ks: str) -> list[int]:
 
 def _show(result: unhot.evaluate.Recommending) -> None:
     """Print the figures in percent with their intervals, then how they were measured."""
-    from unhot.evaluate.bootstrap import NO_INTERVAL
-
     rows = []
     for name, value in result.figures.items():
-        low, high = result.intervals.get(name, NO_INTERVAL)
         percent = not name.startswith(("popularity_rank", "novelty"))
-        interval = "" if math.isnan(low) else f"{100 * low:.2f} .. {100 * high:.2f}"
-        rows.append((name, f"{100 * value:.2f} %" if percent else f"{value:,.1f}", interval))
+        shown = f"{100 * value:.2f} %" if percent else f"{value:,.1f}"
+        rows.append((name, shown, percents(result.intervals.get(name))))
     how = (
         f"{result.model} learned from {result.learned_from} (split {result.split}), asked on {result.part}: "
         f"{result.cases:,} questions of {result.users:,} users or sessions, {result.unknown:,} with an item "
@@ -213,8 +209,7 @@ def compare(
     The settings of each model are chosen on validation, and the figures are of the test, with all items
     ranked. Simple models come beside item2vec. Ctrl-C stops and shows the results so far.
     """
-    from unhot.bench.recommender_report import recommender_report
-    from unhot.bench.recommenders import compare_recommenders
+    from unhot.bench.recommenders import compare_recommenders, recommender_report
     from unhot.logs.encoding import read_log
     from unhot.models.fitting import Tells
     from unhot.models.log_data import LogSettings, opened_log

@@ -6,8 +6,6 @@ beside the encoded text, in the working directory, or in the home directory. If 
 for room.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import shutil

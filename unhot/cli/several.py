@@ -6,8 +6,6 @@ After the command's argument, such an option takes all values up to the next opt
 takes one value, so that `--similarity a.txt MODEL` works as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import click

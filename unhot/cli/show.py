@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -42,6 +43,12 @@ def show_facts(facts: Mapping[str, Any], width: int = 12) -> None:
     width = max(width, *(len(shown(name)) for name in facts))
     for name, value in facts.items():
         click.echo(f"{shown(name):<{width}} {'-' if value is None else shown(str(value), LONGEST)}")
+
+
+def percents(interval: tuple[float, float] | None) -> str:
+    """Return an interval in percent; an empty text if there is none."""
+    low, high = interval or (math.nan, math.nan)
+    return "" if math.isnan(low) else f"{100 * low:.2f} .. {100 * high:.2f}"
 
 
 def size_of(path: Path) -> int:

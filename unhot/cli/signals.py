@@ -5,8 +5,6 @@ and temporary files are removed. A second one ends the process at once. Only com
 the library leaves signals alone. A signal, also Ctrl-C, that comes while the compiler calls Python waits.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

@@ -4,8 +4,6 @@
 and not replaced. A named pipe or a device is opened. Everything else is a file or a folder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

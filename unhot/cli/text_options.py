@@ -1,7 +1,5 @@
 """Options of commands that read a text, and the meaning of INPUT... ."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command `unhot warmup`."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from typing import Any

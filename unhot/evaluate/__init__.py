@@ -13,11 +13,16 @@ from unhot.lazy import lazy_names
 if TYPE_CHECKING:
     from unhot.evaluate.analogies import Analogies, analogies
     from unhot.evaluate.categories import Categories, categories
-    from unhot.evaluate.classification import Classification, classification
+    from unhot.evaluate.classification import Classification, LabelCounts, classification, label_lists
     from unhot.evaluate.held_out import HeldOut, held_out
-    from unhot.evaluate.label_counts import LabelCounts, label_lists
-    from unhot.evaluate.labeller import Labeller, labeller_of, open_labeller
-    from unhot.evaluate.labels import LabelTest, calibrate, measure_labels
+    from unhot.evaluate.labeller import (
+        Labeller,
+        LabelTest,
+        calibrate,
+        labeller_of,
+        measure_labels,
+        open_labeller,
+    )
     from unhot.evaluate.links import LinkPrediction, predict_links
     from unhot.evaluate.nodes import NodeClassification, classify_nodes
     from unhot.evaluate.outliers import Outliers, outliers
@@ -59,12 +64,12 @@ __all__ = [
 _HOMES = {
     **{name: f".{name.lower()}" for name in __all__},
     "HeldOut": ".held_out",
-    **dict.fromkeys(("LabelCounts", "label_lists"), ".label_counts"),
+    **dict.fromkeys(("LabelCounts", "label_lists"), ".classification"),
     **dict.fromkeys(("Labeller", "labeller_of", "open_labeller"), ".labeller"),
+    **dict.fromkeys(("LabelTest", "calibrate", "measure_labels"), ".labeller"),
     "evaluate_recommender": ".recommending",
     **dict.fromkeys(("LinkPrediction", "predict_links"), ".links"),
     **dict.fromkeys(("NodeClassification", "classify_nodes"), ".nodes"),
-    **dict.fromkeys(("LabelTest", "calibrate", "measure_labels"), ".labels"),
 }
 
 __getattr__ = lazy_names(__name__, _HOMES)

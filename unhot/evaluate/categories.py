@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import whole
-from unhot.evaluate.bootstrap import NO_INTERVAL, Interval, mean_interval
-from unhot.evaluate.figures import WordFigures
+from unhot.evaluate.figures import NO_INTERVAL, Interval, WordFigures, mean_interval
 from unhot.evaluate.files import File, nothing_asked, numbered_lines, question_file, wrong_line
 from unhot.evaluate.lookup import Lookup
 from unhot.types import Doubles
@@ -96,19 +95,17 @@ def read_categories(source: File) -> list[tuple[str, str]]:
     """Read (word, category) from every line of a file."""
     path = question_file(source)
     lines = [(number, line) for number, line in numbered_lines(path) if line and not line.startswith("#")]
-    if not lines:
-        raise nothing_asked(path, LINES)
-    header = [name.strip().lower() for name in _csv(lines[0][1])]
+    first = lines[0][1].lower() if lines else ""
+    header = [name.strip() for name in _csv(first)]
     with_header = set(COLUMNS) <= set(header)
-    if [name.strip().lower() for name in lines[0][1].split("\t")] == [*COLUMNS]:
-        lines = lines[1:]
+    names_columns = with_header or [name.strip() for name in first.split("\t")] == [*COLUMNS]
     word, category = 0, 1
     accepted = LINES
     if with_header:
         word, category = (header.index(name) for name in COLUMNS)
         accepted = f"{len(header)} columns, as in the first line"
     entries = []
-    for number, line in lines[with_header:]:
+    for number, line in lines[names_columns:]:
         parts = _csv(line) if with_header else line.split("\t" if "\t" in line else None)
         fields = [part.strip() for part in parts]
         if len(fields) != (len(header) if with_header else 2) or not fields[category]:

@@ -16,8 +16,7 @@ import numpy as np
 
 from unhot.corpus.cells import Cells
 from unhot.errors import ConfigError, DataError
-from unhot.evaluate.bootstrap import Interval, mean_interval
-from unhot.evaluate.figures import Figures
+from unhot.evaluate.figures import Figures, Interval, mean_interval
 from unhot.graphs.reading import edges_of
 from unhot.index.lengths import units
 from unhot.models.graph_vectors import GraphVectors
@@ -52,7 +51,8 @@ def predict_links(model: GraphVectors, graph: Cells | None = None, *, seed: int 
     held = np.setdiff1d(all_edges, known, assume_unique=True)
     others = _no_edges(graph, all_edges, held.size, seed)
     pairs = np.divmod(np.append(held, others), len(graph.vocabulary))
-    cosines, inner = _cosines(model, *pairs), _inner(model, graph, *pairs)
+    rows, inner = units(model.vectors.vectors), _inner(model, graph, *pairs)
+    cosines = _dots(rows[pairs[0]], rows[pairs[1]])
     auc, interval, precision = _figures(cosines, held.size)
     found = _figures(inner, held.size) if inner.size else (None, None, None)
     return LinkPrediction(
@@ -83,11 +83,6 @@ def _no_edges(graph: Cells, edges: Counts, number: int, seed: int) -> Counts:
         if found.size >= number:
             return rng.permutation(found)[:number]
     raise DataError("nearly all pairs of nodes are edges: no other pairs are left to compare with")
-
-
-def _cosines(model: GraphVectors, a: Counts, b: Counts) -> Doubles:
-    rows = units(model.vectors.vectors)
-    return _dots(rows[a], rows[b])
 
 
 def _inner(model: GraphVectors, graph: Cells, a: Counts, b: Counts) -> Doubles:

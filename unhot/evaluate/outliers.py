@@ -29,8 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unhot.errors import DataError, whole
-from unhot.evaluate.bootstrap import Interval, mean_interval
-from unhot.evaluate.figures import WordFigures, share
+from unhot.evaluate.figures import Interval, WordFigures, mean_interval, share
 from unhot.evaluate.files import File, numbered_lines, question_files, wrong_line
 from unhot.evaluate.lookup import Lookup
 from unhot.types import Doubles

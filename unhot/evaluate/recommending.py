@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, one_of, whole
-from unhot.evaluate.bootstrap import Interval, bootstrap
+from unhot.evaluate.figures import Interval, bootstrap
 from unhot.items.ranking import CaseRanks, case_ranks, ndcg
 from unhot.json_file import plain
 from unhot.logs.encoding import read_log
@@ -91,7 +91,8 @@ def evaluate_recommender(
     one_of("part", part, ("validation", "test"))
     leave_out = model.answers.leaves_out_seen if exclude_seen is None else exclude_seen
     if prefixes is not None:
-        return measure_cases(model, last_cases(_prefixes(prefixes)), "prefixes", leave_out, ks, sampled)
+        asked = prefixes if isinstance(prefixes, Log) else read_log(prefixes, format="sessions")
+        return measure_cases(model, last_cases(asked), "prefixes", leave_out, ks, sampled)
     return measure_cases(model, _split_cases(model, log, part), part, leave_out, ks, sampled)
 
 
@@ -122,10 +123,6 @@ def measure_cases(
         figures=figures,
         intervals=intervals,
     )
-
-
-def _prefixes(given: str | os.PathLike[str] | Log) -> Log:
-    return given if isinstance(given, Log) else read_log(given, format="sessions")
 
 
 def _split_cases(model: RecommenderModel, log: Any, part: str) -> Cases:

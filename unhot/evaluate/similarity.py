@@ -24,8 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unhot.errors import whole
-from unhot.evaluate.bootstrap import Interval, bootstrap
-from unhot.evaluate.figures import WordFigures, share
+from unhot.evaluate.figures import Interval, WordFigures, bootstrap, share
 from unhot.evaluate.files import File, nothing_asked, numbered_lines, question_file, wrong_line
 from unhot.evaluate.lookup import look_up
 from unhot.types import Doubles

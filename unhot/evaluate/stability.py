@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import ConfigError, DataError, whole
-from unhot.evaluate.bootstrap import Interval, mean_interval
-from unhot.evaluate.figures import FiguresWithIntervals, Progress
+from unhot.evaluate.figures import FiguresWithIntervals, Interval, Progress, mean_interval
 from unhot.types import Doubles
 from unhot.vectors.store import Vectors
 
@@ -137,8 +136,7 @@ def _asked(models: list[Vectors], words: int | Sequence[str] | NDArray[np.str_])
         raise ConfigError(f"words={words!r}: must be a number or a list of words")
     if isinstance(words, Sequence):
         listed = dict.fromkeys(words)
-        rows = [first.key_to_index[word] for word in listed if word in first]
-        rows = [row for row in rows if directed[row]]
+        rows = [row for word in listed if (row := first.key_to_index.get(word)) is not None and directed[row]]
         unknown = len(listed) - len(rows)
     else:
         rows, unknown = np.flatnonzero(directed)[: whole("words", words, 1)].tolist(), 0

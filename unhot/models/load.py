@@ -19,7 +19,7 @@ from unhot.models.ngram_model import NGramModel
 from unhot.models.word_model import WordModel
 from unhot.ngrams.kenlm_file import MAGIC, read_kenlm
 from unhot.ngrams.trie_scorer import TrieScorer
-from unhot.vectors.formats import PACKED
+from unhot.vectors.formats import PACKED, foreign, head_of, is_fasttext, sniff
 from unhot.vectors.formats.directory import (
     CURRENT,
     SMALL,
@@ -31,7 +31,6 @@ from unhot.vectors.formats.directory import (
 )
 from unhot.vectors.formats.fasttext import read_fasttext
 from unhot.vectors.formats.remote_folder import local_copy
-from unhot.vectors.formats.sniff import foreign, head_of, is_fasttext, sniff
 from unhot.vectors.store import Vectors
 
 ARPA = b"\\data\\"  # how an ARPA file begins

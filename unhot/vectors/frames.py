@@ -8,7 +8,7 @@ contiguous: a memory-mapped matrix stays mapped. Such a table is read-only, and 
 changed in place.
 
 These libraries hold only valid UTF-8. Bytes of a word that are not UTF-8 become U+FFFD, and `_` is added at
-the end of a word that would then equal another (formats/naming.py).
+the end of a word that would then equal another (formats/table.py).
 """
 
 from typing import Any
@@ -18,8 +18,8 @@ import numpy as np
 from unhot.errors import DataError, extra
 from unhot.rows.arrow import pyarrow
 from unhot.types import Floats
-from unhot.vectors.formats.naming import SURROGATES, writable_words
 from unhot.vectors.formats.parquet import arrow_table
+from unhot.vectors.formats.table import SURROGATES, writable_words
 from unhot.vectors.word_rows import WordRows
 
 

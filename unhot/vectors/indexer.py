@@ -11,7 +11,6 @@ is replaced. If the file cannot be written, a warning says so.
 """
 
 import hashlib
-import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -19,15 +18,14 @@ from typing import Any
 import numpy as np
 
 from unhot.atomic import replacing
-from unhot.errors import DataError, extra
+from unhot.errors import DataError, FormatError, extra
 from unhot.index.hnsw import Hnsw, HnswSettings
-from unhot.json_file import json_text
+from unhot.json_file import json_text, read_json
 from unhot.regular import named_size
 from unhot.types import Floats
 from unhot.vectors.formats.table import blocks
 from unhot.vectors.queries import Neighbours, named
 
-MAX_JSON_BYTES = 10_000
 log = logging.getLogger("unhot")
 
 
@@ -76,14 +74,12 @@ def _beside(path: Path) -> Path:
 def _trusted_bytes(path: Path, expected: dict[str, Any]) -> bytes | None:
     """Return the bytes of the graph if both files exist and are as expected; else None."""
     try:
-        named_size(_beside(path))
-        with _beside(path).open("rb") as file:
-            stated = json.loads(file.read(MAX_JSON_BYTES))
+        stated = read_json(_beside(path))
         if not isinstance(stated, dict) or {**expected, "graph": stated.get("graph")} != stated:
             return None
         named_size(path)
         data = path.read_bytes()
-    except (OSError, ValueError, RecursionError):
+    except (OSError, FormatError):
         return None
     return data if hashlib.sha256(data).hexdigest() == stated["graph"] else None
 

@@ -14,11 +14,9 @@ Sums are computed in float32, in the order of the pieces, as in fastText. So the
 the last bit.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +25,6 @@ from unhot.errors import DataError
 from unhot.index.exact import usable_cores
 from unhot.types import Counts, Floats, Ids
 from unhot.vocab.subwords import Subwords
-
-if TYPE_CHECKING:
-    from unhot.vectors.row_sums import Halves, Singles
 
 BLOCK_PIECES = 1 << 15  # n-grams that a thread composes at a time: about 1,000 usual words
 BLOCK_ROWS = 1 << 13
@@ -111,7 +106,7 @@ class SubwordRows:
             )
 
     @classmethod
-    def of_keys(cls, subwords: Subwords, matrix: AnyMatrix, keys: Counts, words: int) -> SubwordRows:
+    def of_keys(cls, subwords: Subwords, matrix: AnyMatrix, keys: Counts, words: int) -> Self:
         """Make the rows of an unhot model: the key of a row is its bucket, or -1 - the id of its word.
 
         Every word must have exactly one row.
@@ -227,15 +222,28 @@ class SubwordRows:
     def vectors(self, words: Sequence[str], first: int = 0, threads: int | None = None) -> Floats:
         """Return the vectors of words [words, dim]; their ids in the vocabulary are first, first + 1, ..."""
         from unhot.threads import in_order
-        from unhot.vectors.row_sums import flat  # needs the compiler, which takes a while to load
+        from unhot.vectors.row_sums import (  # need the compiler, which takes a while to load
+            fill_vectors,
+            flat,
+        )
 
         out = np.zeros((len(words), self.dim), np.float32)
         matrix = flat(self.matrix) if isinstance(self.matrix, np.ndarray) else None
-        edges = self._edges(words)
+        edges, mean = self._edges(words), self.subwords.combine == "mean"
 
         def fill(at: int) -> None:
             begin, end = edges[at : at + 2]
-            self._fill(matrix, words[begin:end], first + begin, out[begin:end])
+            bags = self.subwords.bags(words[begin:end])
+            own = np.full(end - begin, -1, np.int64)
+            if len(self.word_rows):
+                own[:] = self.word_rows[first + begin : first + end]
+            pieces, rows = self.rows_of(bags.ids), matrix
+            if rows is None:  # the matrix is not an array: make the rows that are needed, each once
+                needed, places = np.unique(np.concatenate([own, pieces]), return_inverse=True)
+                none = int(bool(len(needed)) and needed[0] < 0)
+                rows = flat(self.take(needed[none:]))
+                own, pieces = np.split(places - none, [len(own)])
+            fill_vectors(rows, own, bags.starts, pieces, self.skips, mean, out[begin:end])
 
         list(in_order(range(len(edges) - 1), fill, 1 if len(edges) < 3 else threads or usable_cores()))
         return out
@@ -245,21 +253,6 @@ class SubwordRows:
         ends = np.cumsum(self.subwords.most_pieces(np.fromiter(map(len, words), np.int64, len(words))) + 1)
         block = ends // BLOCK_PIECES
         return [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(words)]
-
-    def _fill(self, matrix: Singles | Halves | None, words: Sequence[str], first: int, out: Floats) -> None:
-        from unhot.vectors.row_sums import fill_vectors, flat
-
-        bags = self.subwords.bags(words)
-        own = np.full(len(words), -1, np.int64)
-        if len(self.word_rows):
-            own[:] = self.word_rows[first : first + len(words)]
-        pieces = self.rows_of(bags.ids)
-        if matrix is None:  # the matrix is not an array: make the rows that are needed, each once
-            needed, places = np.unique(np.concatenate([own, pieces]), return_inverse=True)
-            none = int(bool(len(needed)) and needed[0] < 0)
-            matrix = flat(self.take(needed[none:]))
-            own, pieces = np.split(places - none, [len(own)])
-        fill_vectors(matrix, own, bags.starts, pieces, self.skips, self.subwords.combine == "mean", out)
 
     def pieces(self, word: str, id: int | None = None) -> list[Piece]:
         """Return the pieces of a word: the word itself, if it has a row, then its n-grams that count."""

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from unhot.errors import DataError, FormatError
 from unhot.types import Floats
 from unhot.vectors.formats import write_table
-from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.shortest import shortest_doubles
-from unhot.vectors.formats.table import Options, Table
+from unhot.vectors.formats.table import Options, Table, writable_words
 from unhot.vectors.formats.word2vec import read_binary, read_text
 from unhot.vectors.store import Vectors
 

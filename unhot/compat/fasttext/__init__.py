@@ -14,8 +14,6 @@ Write `import unhot.compat.fasttext as fasttext` where a script imports `fasttex
 docs/moving-from-fasttext.md lists what is the same and what differs.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from unhot.lazy import lazy_names
@@ -40,15 +38,16 @@ EOS = "</s>"
 BOW = "<"
 EOW = ">"
 
-_HOMES = {
-    "FastText": ".model",
-    "load_model": ".model",
-    "tokenize": "unhot.lines.line_rows",
-    "train_supervised": ".training",
-    "train_unsupervised": ".training",
-}
-
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "FastText": ".model",
+        "load_model": ".model",
+        "tokenize": "unhot.lines.line_rows",
+        "train_supervised": ".training",
+        "train_unsupervised": ".training",
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@
 A quotient with denominator 0 is NaN.
 
 Labels count as fastText counts them: one that stands twice in a line counts twice, and one that the model
-does not know is ignored. `unhot.evaluate.label_counts` counts the first once and the second as missed, so it
+does not know is ignored. `unhot.evaluate.LabelCounts` counts the first once and the second as missed, so it
 cannot give fastText's figures.
 """
 

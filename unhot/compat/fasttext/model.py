@@ -1,19 +1,16 @@
 """A model with the methods of fastText's Python module: read from a fastText file, or trained by unhot."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from unhot.compat.fasttext.meter import Meter
-from unhot.compat.fasttext.model_parts import LONG_MODELS, Parts, open_parts, trained_parts
-from unhot.compat.fasttext.settings import Unsupervised
+from unhot.compat.fasttext.model_parts import LONG_MODELS, Parts, open_parts
 from unhot.errors import ConfigError, DataError, whole
 from unhot.lines.choosing import LabelScorer, check_asked, choose
 from unhot.lines.fasttext_losses import FastTextScorer
@@ -24,24 +21,8 @@ from unhot.vectors.formats.fasttext.model_file import matrix_rows
 from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.vocabulary import canonical, decode_word, encode_word
 
-if TYPE_CHECKING:
-    from unhot.models import fasttext as models
-
 PathLike = str | os.PathLike[str]
 Neighbours = list[tuple[float, str]]  # (cosine, word), best first
-
-
-def load_model(path: PathLike) -> FastText:
-    """Open a `.bin` or `.ftz` file that fastText wrote, memory-mapped."""
-    return FastText(open_parts(Path(path)))
-
-
-def of_trained(model: models.FastText, given: Unsupervised) -> FastText:
-    """Wrap a trained model; its training parameters become attributes, as in fastText."""
-    front = FastText(trained_parts(model, given))
-    for name, value in given._asdict().items():
-        setattr(front, name, value)
-    return front
 
 
 class Predictions(NamedTuple):
@@ -63,7 +44,6 @@ class FastText:
         self._vectors = SubwordVectors(dictionary.words, dictionary.word_counts, parts.rows)
         self._labels = {label: id for id, label in enumerate(dictionary.labels)}
         self._lines = LineRows(self._vectors.key_to_index, parts.rows, parts.header.word_ngrams, self._labels)
-        self._scorer: LabelScorer | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the parts and the training parameters; what is made of them is made again."""
@@ -100,7 +80,7 @@ class FastText:
 
     def is_quantized(self) -> bool:
         """Return whether the rows are stored as codes (a .ftz file)."""
-        return self._parts.is_quantised
+        return not isinstance(self._parts.rows.matrix, np.ndarray)
 
     def get_dimension(self) -> int:
         """Return the number of numbers in a vector."""
@@ -308,7 +288,7 @@ class FastText:
         return self._predict(self._lines.rows(self._lines.split(line).words), k, threshold)
 
     def _predict(self, rows: Counts, k: int, threshold: float) -> Predictions:
-        scorer = self._open_scorer()
+        scorer = self._scorer
         check_asked(k, threshold)
         if not len(rows):
             return Predictions([], np.empty(0, np.float32))
@@ -316,17 +296,16 @@ class FastText:
         labels = self._parts.dictionary.labels
         return Predictions([labels[id] for id in found.labels], found.probabilities.astype(np.float32))
 
-    def _open_scorer(self) -> LabelScorer:
+    @functools.cached_property
+    def _scorer(self) -> LabelScorer:
         if not self.is_supervised:
             raise ConfigError(
                 f"predict: this is a {LONG_MODELS[self._parts.header.model]} model; "
                 "only supervised models predict labels"
             )
-        if self._scorer is None:
-            counts = self._parts.dictionary.label_counts
-            rows = matrix_rows(self._parts.output, np.arange(counts.size))
-            self._scorer = FastTextScorer(self._parts.header.loss, rows, counts)
-        return self._scorer
+        counts = self._parts.dictionary.label_counts
+        rows = matrix_rows(self._parts.output, np.arange(counts.size))
+        return FastTextScorer(self._parts.header.loss, rows, counts)
 
     def test(self, path: PathLike, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:
         """Return the number of lines with labels in a file, and precision and recall of predictions."""
@@ -353,6 +332,11 @@ class FastText:
     def quantize(self, *arguments: Any, **parameters: Any) -> NoReturn:
         """Raise a `ConfigError`: unhot reads quantised files, but cannot make them yet."""
         raise ConfigError("quantize: unhot reads quantised models (.ftz), but cannot make them yet")
+
+
+def load_model(path: PathLike) -> FastText:
+    """Open a `.bin` or `.ftz` file that fastText wrote, memory-mapped."""
+    return FastText(open_parts(Path(path)))
 
 
 def lines_of(path: PathLike) -> Iterable[str]:

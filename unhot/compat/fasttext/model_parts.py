@@ -1,33 +1,25 @@
-"""The parts of a fastText model, whether it was read from a file or trained by unhot.
+"""The parts of a fastText model, whether it was read from a file or trained by unhot (training.py).
 
 fastText numbers the rows so that row i belongs to word i, and row words + b to bucket b; in a pruned file, to
 the b-th bucket that was kept. A model of unhot keeps only the rows that are used, in another order. Here its
 rows have fastText's numbers, too.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from unhot.compat.fasttext.settings import Unsupervised
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Counts, Floats, Ids
 from unhot.vectors.formats.fasttext import Dictionary, FastTextFile, Header, read_fasttext, write_fasttext
-from unhot.vectors.formats.fasttext.header import MAGIC, MOST, SIGNATURE
+from unhot.vectors.formats.fasttext.header import MAGIC, SIGNATURE
 from unhot.vectors.formats.fasttext.model_file import Matrix
 from unhot.vectors.subword_rows import SubwordRows
 
-if TYPE_CHECKING:
-    from unhot.models import fasttext as models
-
-SHORT_LOSSES = {"one-vs-all": "ova"}
 LONG_MODELS = {"sg": "skipgram", "cbow": "cbow", "sup": "supervised"}
-SHORT_MODELS = {long: short for short, long in LONG_MODELS.items()}
 
 
 class Parts(NamedTuple):
@@ -38,11 +30,6 @@ class Parts(NamedTuple):
     rows: SubwordRows
     output: Matrix
     write: Callable[[Path], object]
-
-    @property
-    def is_quantised(self) -> bool:
-        """Whether the input matrix is stored as codes."""
-        return not isinstance(self.rows.matrix, np.ndarray)
 
     @property
     def _as_in_file(self) -> bool:
@@ -89,51 +76,6 @@ def open_parts(path: Path) -> Parts:
         output=file.output_matrix,
         write=functools.partial(write_fasttext, file=file),
     )
-
-
-def trained_parts(model: models.FastText, given: Unsupervised) -> Parts:
-    """Return the parts of a model that was trained with fastText's parameters.
-
-    The header holds the values that were used, as in the file that would be written.
-    """
-    header = Header(
-        dim=model.dim,
-        ws=model.window,
-        epoch=model.epochs,
-        min_count=min(model.min_count, MOST),
-        neg=getattr(model.layer, "k", 0),
-        loss=SHORT_LOSSES.get(given.loss, given.loss),
-        model=SHORT_MODELS[given.model],
-        bucket=model.buckets,
-        minn=model.minn,
-        maxn=model.maxn,
-        t=model.sample,
-    )
-    vocabulary = model.learned.in_vocabulary
-    dictionary = Dictionary(
-        words=vocabulary.words,
-        word_counts=vocabulary.counts,
-        labels=[],
-        label_counts=np.zeros(0, np.int64),
-        tokens=int(vocabulary.counts.sum()),
-        pruned=None,
-    )
-    return Parts(header, dictionary, model.vectors.rows, _output_rows(model), model.save_fasttext)
-
-
-def _output_rows(model: models.FastText) -> Floats:
-    """Return the output rows in fastText's form.
-
-    The rows of a Huffman tree are ordered by when their node was joined. Their sign is reversed, because in
-    fastText a positive score means right. A row of zeros follows them.
-    """
-    rows = model.learned.params.out_vectors
-    if model.layer.rows_are_words:
-        return rows
-    from unhot.tree.huffman import word2vec_tree
-
-    _, joins = word2vec_tree(model.learned.out_vocabulary.counts)
-    return np.concatenate([-rows[joins], np.zeros((1, model.dim), np.float32)])
 
 
 def _check_kind(path: Path) -> None:

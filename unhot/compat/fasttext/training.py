@@ -9,9 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from unhot.compat.fasttext.model import FastText, of_trained
+import numpy as np
+
+from unhot.compat.fasttext.model import FastText
+from unhot.compat.fasttext.model_parts import LONG_MODELS, Parts
 from unhot.compat.fasttext.settings import RENAMED, Unsupervised, check_autotune, reworded
 from unhot.errors import ConfigError, DataError
+from unhot.types import Floats
+from unhot.vectors.formats.fasttext import Dictionary, Header
+from unhot.vectors.formats.fasttext.header import MOST
 from unhot.vectors.store import Vectors
 
 if TYPE_CHECKING:
@@ -19,11 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 logger = logging.getLogger("unhot")
-
-
-def usual_threads() -> int:
-    """Return the default number of threads: all processors but one, as in fastText's Python module."""
-    return max(1, (os.cpu_count() or 1) - 1)
+SHORT_LOSSES = {"one-vs-all": "ova"}
+SHORT_MODELS = {long: short for short, long in LONG_MODELS.items()}
 
 
 def with_old_names(function: Callable[..., T]) -> Callable[..., T]:
@@ -96,7 +99,8 @@ def train_unsupervised(
         wordNgrams=wordNgrams,
         loss=loss,
         bucket=bucket,
-        thread=usual_threads() if thread is None else thread,
+        # as in fastText's Python module: all processors but one
+        thread=max(1, (os.cpu_count() or 1) - 1) if thread is None else thread,
         lrUpdateRate=lrUpdateRate,
         t=t,
         label=label,
@@ -106,7 +110,10 @@ def train_unsupervised(
     )
     for note in given.notes():
         logger.warning(note)
-    return of_trained(learned(os.fspath(input), given, force=force), given)
+    front = FastText(trained_parts(learned(os.fspath(input), given, force=force), given))
+    for name, value in given._asdict().items():  # parameters become attributes, as in fastText
+        setattr(front, name, value)
+    return front
 
 
 def learned(source: str, given: Unsupervised, **reading: Any) -> models.FastText:
@@ -119,6 +126,50 @@ def learned(source: str, given: Unsupervised, **reading: Any) -> models.FastText
         return model.fit(source, start=start, **reading)
     except DataError as error:
         raise DataError(reworded(str(error))) from error
+
+
+def trained_parts(model: models.FastText, given: Unsupervised) -> Parts:
+    """Return the parts of a model that was trained with fastText's parameters.
+
+    The header holds the values that were used, as in the file that would be written.
+    """
+    header = Header(
+        dim=model.dim,
+        ws=model.window,
+        epoch=model.epochs,
+        min_count=min(model.min_count, MOST),
+        neg=getattr(model.layer, "k", 0),
+        loss=SHORT_LOSSES.get(given.loss, given.loss),
+        model=SHORT_MODELS[given.model],
+        bucket=model.buckets,
+        minn=model.minn,
+        maxn=model.maxn,
+        t=model.sample,
+    )
+    vocabulary = model.learned.in_vocabulary
+    dictionary = Dictionary(
+        words=vocabulary.words,
+        word_counts=vocabulary.counts,
+        labels=[],
+        label_counts=np.zeros(0, np.int64),
+        tokens=int(vocabulary.counts.sum()),
+    )
+    return Parts(header, dictionary, model.vectors.rows, _output_rows(model), model.save_fasttext)
+
+
+def _output_rows(model: models.FastText) -> Floats:
+    """Return the output rows in fastText's form.
+
+    The rows of a Huffman tree are ordered by when their node was joined. Their sign is reversed, because in
+    fastText a positive score means right. A row of zeros follows them.
+    """
+    rows = model.learned.params.out_vectors
+    if model.layer.rows_are_words:
+        return rows
+    from unhot.tree.huffman import word2vec_tree
+
+    _, joins = word2vec_tree(model.learned.out_vocabulary.counts)
+    return np.concatenate([-rows[joins], np.zeros((1, model.dim), np.float32)])
 
 
 def train_supervised(*arguments: Any, **parameters: Any) -> NoReturn:

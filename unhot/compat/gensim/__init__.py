@@ -12,8 +12,6 @@ The names can also be imported from this package. docs/moving-from-gensim.md lis
 differs.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from unhot.lazy import lazy_names
@@ -35,14 +33,15 @@ __all__ = [
     "models",
 ]
 
-_HOMES = {
-    "models": "",
-    "CallbackAny2Vec": ".models.callbacks",
-    "KeyedVectors": ".models.keyedvectors",
-    "LineSentence": ".models.sentences",
-    "PathLineSentences": ".models.sentences",
-    "Text8Corpus": ".models.sentences",
-    "Word2Vec": ".models.word2vec",
-}
-
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "models": "",
+        "CallbackAny2Vec": ".models.callbacks",
+        "KeyedVectors": ".models.keyedvectors",
+        "LineSentence": ".models.sentences",
+        "PathLineSentences": ".models.sentences",
+        "Text8Corpus": ".models.sentences",
+        "Word2Vec": ".models.word2vec",
+    },
+)

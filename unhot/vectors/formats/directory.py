@@ -131,34 +131,29 @@ def _make_folder(path: Path) -> None:
 
 def load_model(path: str | Path, verify: bool = False) -> SavedModel:
     """Open a model folder, and compare the checksums of its small files; `verify`: of all files."""
-    given = Path(path)
-    path = _home(given)
-    live = _live_version(path)
-    while True:
-        if live is None:
-            if (path / CELLS).is_file():
-                raise DataError(
-                    f"{path}: this is a folder of co-occurrence cells, or of PMI values, not a model: unhot "
-                    "info describes it, unhot train learns from it (--model glove or svd), and in Python "
-                    "unhot.vectors.sparse_vectors.SparseVectors.load(PATH) finds neighbours"
-                )
-            why = f"it has no {CURRENT} (byte 0)"
-            if (path / CURRENT).exists():
-                why = f"byte 0 of {path / CURRENT} does not name a version"
-            raise FormatError(f"{path}: this is not an unhot model: {why}; give the folder of a saved model")
+    path = Path(path)
+    while folder := _live_folder(path):
         try:
-            return _load_version(path / live, verify)
+            return _load_version(folder, verify)
         except (FormatError, OSError) as error:
             # another process may have saved a new version meanwhile and removed the one being read
-            before, path = path / live, _home(given)
-            live = _live_version(path)
-            if live is None or path / live != before:
+            if _live_folder(path) != folder:
                 continue
             if isinstance(error, OSError):
                 raise FormatError(
-                    f"{before}: byte 0: cannot be read ({error.strerror or error}); the model is damaged"
+                    f"{folder}: byte 0: cannot be read ({error.strerror or error}); the model is damaged"
                 ) from error
             raise
+    if (path / CELLS).is_file():
+        raise DataError(
+            f"{path}: this is a folder of co-occurrence cells, or of PMI values, not a model: unhot info "
+            "describes it, unhot train learns from it (--model glove or svd), and in Python "
+            "unhot.vectors.sparse_vectors.SparseVectors.load(PATH) finds neighbours"
+        )
+    why = f"it has no {CURRENT} (byte 0)"
+    if (path / CURRENT).exists():
+        why = f"byte 0 of {path / CURRENT} does not name a version"
+    raise FormatError(f"{path}: this is not an unhot model: {why}; give the folder of a saved model")
 
 
 def check_exists(path: str | Path) -> None:
@@ -170,7 +165,7 @@ def check_exists(path: str | Path) -> None:
 
 def is_model(path: str | Path) -> bool:
     """Return whether a path is a folder that `load_model` would try to open."""
-    return _live_version(_home(Path(path))) is not None
+    return _live_folder(Path(path)) is not None
 
 
 def checkpoint_of(path: str | Path) -> Path:
@@ -192,10 +187,12 @@ def remove_checkpoint(path: str | Path) -> None:
             shutil.rmtree(trash, ignore_errors=True)
 
 
-def _home(path: Path) -> Path:
-    """Return the folder itself, or its checkpoint if it has nothing else."""
-    alone = _live_version(path) is None and _live_version(path / CHECKPOINT) is not None
-    return path / CHECKPOINT if alone else path
+def _live_folder(path: Path) -> Path | None:
+    """Return the folder of the live version, or of the checkpoint's if there is nothing else."""
+    for home in (path, path / CHECKPOINT):
+        if live := _live_version(home):
+            return home / live
+    return None
 
 
 def _live_version(path: Path) -> str | None:

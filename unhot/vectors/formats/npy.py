@@ -1,11 +1,13 @@
 """Read and write NumPy's `X.npy`, memory-mapped copy-on-write, with the words beside it in `X.words.txt`.
 
-The words file has one word per line, see words_text.py. The header of the matrix is parsed here and not by
-NumPy, which raises a dozen different errors for a damaged one. Nothing is unpickled.
+The words file has one word per line, in the format of `words_text`. Unlike in vocab.txt, an unknown escape
+stays as it is, because lists of words from elsewhere may contain backslashes. The header of the matrix is
+parsed here and not by NumPy, which raises a dozen different errors for a damaged one. Nothing is unpickled.
 """
 
 import ast
 import math
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,13 @@ from numpy.typing import NDArray
 from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Floats
-from unhot.vectors.formats.table import ALL, Options, Table, blocks, file_size
-from unhot.vectors.formats.words_text import parse_words
-from unhot.vocab.vocabulary import words_text
+from unhot.vectors.formats.table import ALL, Options, Table, blocks, decode, file_size
+from unhot.vocab.vocabulary import ESCAPES, words_text
 
 MAGIC = b"\x93NUMPY"
 MAX_HEADER_BYTES = 10_000  # NumPy's own limit
+ESCAPED = re.compile(r"\\[\\nr]")
+UNESCAPED = {escaped: raw for raw, escaped in ESCAPES.items()}
 DTYPES = {"<f2", "<f4", "<f8", ">f2", ">f4", ">f8"}
 
 
@@ -111,3 +114,25 @@ def _read_header(path: Path, data: bytes) -> tuple[np.dtype[Any], tuple[int, int
             f"{path}: byte {start}: the header's shape is {shape!r}: it must be a matrix [words, dim]"
         )
     return np.dtype(descr), (shape[0], shape[1]), fields.get("fortran_order") is True, end
+
+
+def parse_words(data: bytes, path: Path, start: int, options: Options, announced: int) -> list[str]:
+    """Return the words in some bytes of a file; there must be `announced` words.
+
+    `start` is where the bytes begin in the file. The last line may lack its line feed.
+    """
+    lines = data.count(b"\n") + (1 if data and not data.endswith(b"\n") else 0)
+    if lines != announced:
+        raise FormatError(
+            f"{path}: byte {start}: there are {lines} words, but {announced} vectors: the file must have one "
+            "line for each vector"
+        )
+    rows = options.rows(announced)
+    if not rows:
+        return []
+    whole = rows == announced
+    text = data.removesuffix(b"\n") if whole else b"\n".join(data.split(b"\n", rows)[:rows])
+    words = decode(text, path, options.bad_utf8, lambda at: start + at).split("\n")
+    if b"\r" in data or b"\\" in data:
+        words = [ESCAPED.sub(lambda found: UNESCAPED[found[0]], word.removesuffix("\r")) for word in words]
+    return words

@@ -1,4 +1,4 @@
-"""Read and write parquet files; needs the extra `arrow`.
+"""Read and write parquet files.
 
     word       string
     count      int64, if known
@@ -17,7 +17,7 @@ import numpy as np
 
 from unhot.atomic import replacing
 from unhot.errors import FormatError
-from unhot.rows.arrow import pyarrow
+from unhot.rows.arrow import is_list, is_text, pyarrow
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.table import (
     ALL,
@@ -164,10 +164,7 @@ def _first_length(path: Path, file: Any, vector: str) -> int:
 def _matrix(path: Path, column: Any, arrow: Any, dim: int, first: int) -> Floats:
     """Return the lists of a column as rows of a matrix."""
     kind = column.type
-    is_list = (
-        arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind)
-    )
-    if not is_list or not arrow.types.is_floating(kind.value_type):
+    if not is_list(kind) or not arrow.types.is_floating(kind.value_type):
         raise FormatError(f"{path}: row {first + 1}: vectors are {kind}: they must be lists of floats")
     values = column.flatten()
     if not arrow.types.is_fixed_size_list(kind):
@@ -196,13 +193,7 @@ def _decoded_bytes(column: Any, arrow: Any) -> int:
 def _words(path: Path, column: Any, arrow: Any, first: int) -> list[bytes]:
     if arrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    text = (
-        arrow.types.is_string,
-        arrow.types.is_large_string,
-        arrow.types.is_binary,
-        arrow.types.is_large_binary,
-    )
-    if column.null_count or not any(is_text(column.type) for is_text in text):
+    if column.null_count or not is_text(column.type):
         raise FormatError(
             f"{path}: row {first + 1}: words are {column.type} with {column.null_count} missing: every row "
             "must have text"

@@ -5,7 +5,7 @@
     projector_config.pbtxt   tells TensorBoard where the two files are, if the folder is its --logdir
 
 The metadata of `vectors.tsv` is `metadata.tsv`, that of any other `X.tsv` is `X.metadata.tsv`. The
-projector's web page loads both files. A word cannot contain a tab or a line end; see naming.py.
+projector's web page loads both files. A word cannot contain a tab or a line end; see table.py.
 """
 
 from pathlib import Path

@@ -15,10 +15,9 @@ import numpy as np
 from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Counts, Floats
-from unhot.vectors.formats.npy import as_float32, words_path
+from unhot.vectors.formats.npy import as_float32, parse_words, words_path
 from unhot.vectors.formats.safetensors import Array, TensorPlace, map_tensor, read_entries, write_safetensors
 from unhot.vectors.formats.table import ALL, Options, Table, file_size
-from unhot.vectors.formats.words_text import parse_words
 from unhot.vocab.vocabulary import words_text
 
 MATRICES = ("vectors", "embeddings", "embedding.weight")

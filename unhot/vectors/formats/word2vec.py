@@ -4,7 +4,7 @@ Text: `word 0.1 -0.2 ...\n`; each number has the fewest digits that read back as
 `word `, then dim little-endian float32 numbers. The original C tool adds a line feed after each vector,
 gensim does not. unhot reads both and writes none.
 
-Neither format can hold white space inside a word; see naming.py. Text from other programs that has such words
+Neither format can hold white space inside a word; see table.py. Text from other programs that has such words
 can still be read: the last `dim` fields of a line are its numbers. Binary files with such words, which gensim
 writes, are refused: where a word ends cannot be known for certain.
 """

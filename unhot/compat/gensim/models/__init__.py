@@ -3,8 +3,6 @@
 Names are loaded on first use, because `KeyedVectors` alone does not need the compiler.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from unhot.lazy import lazy_names
@@ -16,12 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["KeyedVectors", "Word2Vec"]
 
 # modules, and the classes in them
-_HOMES = {
-    "callbacks": "",
-    "keyedvectors": "",
-    "word2vec": "",
-    "KeyedVectors": ".keyedvectors",
-    "Word2Vec": ".word2vec",
-}
-
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "callbacks": "",
+        "keyedvectors": "",
+        "word2vec": "",
+        "KeyedVectors": ".keyedvectors",
+        "Word2Vec": ".word2vec",
+    },
+)

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.evaluate.analogies import marked
-from unhot.evaluate.analogy_files import Question, read_analogies
+from unhot.evaluate.analogies import Question, marked, read_analogies
 from unhot.evaluate.lookup import Lookup
 from unhot.evaluate.similarity import pearson, read_pairs, spearman
 

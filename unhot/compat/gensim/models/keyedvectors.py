@@ -1,12 +1,10 @@
 """`KeyedVectors` with gensim 4's constructor and file methods; all queries come from `Vectors`."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,7 +70,7 @@ class KeyedVectors(Vectors):
         limit: int | None = None,
         bad_utf8: str = "escape",
         which: str = "in",
-    ) -> KeyedVectors:
+    ) -> Self:
         """Open a folder that `save` or unhot wrote, or a file in any format of `Vectors`.
 
         A folder is always memory-mapped. Pickles are refused.
@@ -107,7 +105,7 @@ class KeyedVectors(Vectors):
         limit: int | None = None,
         datatype: Any = np.float32,
         no_header: bool = False,
-    ) -> KeyedVectors:
+    ) -> Self:
         """Read word2vec's text or binary format, compressed or not; `no_header`: GloVe's format.
 
         `datatype` is ignored: numbers are always float32.
@@ -274,7 +272,7 @@ class KeyedVectors(Vectors):
 
     def vectors_for_all(
         self, keys: Iterable[str], allow_inference: bool = True, copy_vecattrs: bool = False
-    ) -> KeyedVectors:
+    ) -> Self:
         """Return those of the given words that have vectors, in the given order, with their vectors."""
         known = [word for word in dict.fromkeys(keys) if word in self]
         rows = np.array([self.get_index(word) for word in known], np.intp)

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -336,7 +336,7 @@ class Word2Vec:
         self._current().save(path_of(fname_or_handle))
 
     @classmethod
-    def load(cls, fname: PathLike, mmap: str | None = None, *, rethrow: bool = False) -> Word2Vec:
+    def load(cls, fname: PathLike, mmap: str | None = None, *, rethrow: bool = False) -> Self:
         """Open an unhot model folder, always memory-mapped; `mmap` is ignored, pickles are refused."""
         refuse_pickle(Path(fname))
         model = load_words(fname)

@@ -18,8 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from unhot.errors import DataError
 from unhot.types import Counts, Ids, Starts
-from unhot.vectors.formats.fasttext.cursor import Cursor
-from unhot.vectors.formats.fasttext.header import PLACES, Header
+from unhot.vectors.formats.fasttext.header import PLACES, Cursor, Header
 from unhot.vectors.formats.table import checked_counts, decode
 from unhot.vocab.vocabulary import encode_word
 

@@ -1,7 +1,10 @@
-"""Read and write whole fastText files.
+"""Read and write whole fastText files, as models and as tables.
 
 Reading maps the file, so that only the dictionary takes time. Writing works in chunks, so that matrices need
 not be in memory; an error leaves no partial file.
+
+As a table, a model has the vectors of its words, composed of rows and n-grams. A table is written as a model
+without n-grams.
 """
 
 from collections.abc import Sequence
@@ -15,12 +18,26 @@ from unhot.atomic import replacing
 from unhot.errors import ConfigError, DataError, one_of, whole
 from unhot.rows.remote import uploaded
 from unhot.types import Floats, Ids, Starts
-from unhot.vectors.formats.fasttext.cursor import Cursor
 from unhot.vectors.formats.fasttext.dictionary import Dictionary, dictionary_chunks, read_dictionary
-from unhot.vectors.formats.fasttext.header import Header, read_header
-from unhot.vectors.formats.fasttext.matrix import RowBlocks, dense_chunks, read_dense
-from unhot.vectors.formats.fasttext.quantized import QuantizedMatrix, quantized_chunks, read_quantized
-from unhot.vectors.formats.table import BAD_UTF8, checked_counts
+from unhot.vectors.formats.fasttext.header import Cursor, Header, read_header
+from unhot.vectors.formats.fasttext.matrices import (
+    QuantizedMatrix,
+    RowBlocks,
+    dense_chunks,
+    quantized_chunks,
+    read_dense,
+    read_quantized,
+)
+from unhot.vectors.formats.table import (
+    ALL,
+    BAD_UTF8,
+    Options,
+    Table,
+    check_growth,
+    checked_counts,
+    file_size,
+    treat_bad_utf8,
+)
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vocab.subwords import Subwords
 
@@ -189,3 +206,43 @@ def write_fasttext(path: str | Path, file: FastTextFile) -> None:
             out.writelines(
                 quantized_chunks(matrix) if isinstance(matrix, QuantizedMatrix) else dense_chunks(matrix)
             )
+
+
+def read(path: Path, options: Options = ALL) -> Table:
+    """Read the words of a model and compose their vectors from rows and n-grams; labels are left out."""
+    file = read_fasttext(path)
+    rows = options.rows(len(file.dictionary.words))
+    check_growth(path, (rows, file.header.dim), file_size(path))  # quantised rows may be small
+    counts = file.dictionary.word_counts[:rows]
+    words = file.dictionary.words[:rows]
+    vectors = _output(path, file, rows) if options.which == "out" else _input(file, words)
+    words = treat_bad_utf8(words, path, options.bad_utf8)  # only now: n-grams need the bytes of the file
+    return Table(words, vectors, counts if file.dictionary.tokens else None)
+
+
+def _input(file: FastTextFile, words: list[str]) -> Floats:
+    if file.header.subwords.maxn:
+        return file.rows().vectors(words)
+    # copy the rows bit for bit: a sum would lose -0.0
+    return matrix_rows(file.input_matrix, np.arange(len(words)))
+
+
+def _output(path: Path, file: FastTextFile, rows: int) -> Floats:
+    header = file.header
+    if (
+        header.supervised
+        or header.loss == "hs"
+        or file.output_matrix.shape != output_shape(header, file.dictionary)
+    ):
+        raise ConfigError(
+            f"which='out': {path}: the {file.output_matrix.shape[0]} output rows of a model {header.model!r} "
+            f"with loss {header.loss!r} are not vectors of words; read this model with which='in'"
+        )
+    return matrix_rows(file.output_matrix, np.arange(rows))
+
+
+def write(path: Path, table: Table) -> None:
+    """Write the vectors as a model without n-grams and without an output layer."""
+    none = Subwords(minn=0, maxn=0, buckets=0)
+    file = new_file(table.words, table.counts, none, table.vectors, loss="softmax", min_count=1)
+    write_fasttext(path, file)
