@@ -35,12 +35,12 @@ quick: .venv/dev
 house: .venv/dev
 	$(BIN)/python tools/house.py
 
-# what `make test` samples, in full: 50 kills, 100 rounds of two writers, full disks, 100,000 damaged files, more examples, every command of the
-# documentation; some twenty-five minutes. make soak DATA=FOLDER: also recommenders on real logs, as far as FOLDER has them (what is skipped is said)
+# what `make test` samples, in full: 50 kills, 100 rounds of two writers, full disks, 1,000,000 damaged files, more examples, every command of the
+# documentation; about an hour. make soak DATA=FOLDER: also recommenders on real logs, as far as FOLDER has them (what is skipped is said)
 soak: .venv/dev
 	UNHOT_SOAK=1 UNHOT_DATA="$(DATA)" $(BIN)/pytest -rs tests/soak
 	UNHOT_SOAK=1 $(PYTEST) --ignore tests/soak tests
-	$(BIN)/python tools/fuzz.py --inputs 100000
+	$(BIN)/python tools/fuzz.py --inputs 1000000 --jobs 2
 	$(BIN)/python tools/run_docs.py
 
 fix: .venv/dev

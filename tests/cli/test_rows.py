@@ -595,3 +595,27 @@ def test_cells_of_frames_are_texts_and_labels():
     log["time"] = pandas.to_datetime(["2023-01-01", None, "2023-01-02", "2023-01-03"])
     found = read_events(log)
     assert (found.user_words, found.item_words, found.report.bad) == (["u"], ["1"], 3)
+
+
+def test_names_and_cells_that_are_not_utf8(tmp_path):
+    """Names of columns, bad times and the strings of parquet may be any bytes."""
+    name, cell = b"it\xe9m", b"a\xff"
+    (tmp_path / "x.csv").write_bytes(b"user,item,time," + name + b"\nu,i,5,b\nu,j," + cell + b",c\nu,k,6,c\n")
+    found = read_events(tmp_path / "x.csv")
+    assert (found.seen[-1], found.report.bad) == ("it\udce9m", 1)
+    assert "('a\\udcff')" in found.report.examples[0]
+    (tmp_path / "x.jsonl").write_bytes(b"".join([b'{"user": "u", "', name, b'": "i"}\n'] * 3))
+    assert read_events(tmp_path / "x.jsonl", LogReading(item="it\udce9m")).item_words == ["i"]
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    raw = arrow.array([b"good", cell], arrow.binary()).view(arrow.string())
+    parquet.write_table(arrow.table({"text": raw}), tmp_path / "x.parquet")
+    result = run("classify", "predict", "classifier", tmp_path / "x.parquet", "-o", tmp_path / "o.jsonl")
+    assert (result.returncode, result.stderr.splitlines()[1:]) == (0, [])
+    assert [json.loads(line)["text"] for line in (tmp_path / "o.jsonl").open()] == ["good", "a\udcff"]
+
+
+def test_numbers_that_only_some_parsers_take(tmp_path):
+    """A line that Python refuses is a bad row, whichever column is read."""
+    (tmp_path / "x.jsonl").write_text('{"n": ' + "9" * 5000 + ', "text": "good", "label": "a"}\n')
+    result = run("classify", "test", "classifier", tmp_path / "x.jsonl")
+    assert (result.returncode, "1 of 1 rows are bad" in result.stderr) == (1, True), result.stderr

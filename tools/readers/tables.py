@@ -136,7 +136,7 @@ def read_copy(name: str, folder: Path, rng: random.Random) -> str:
 def _rows(path: Path, kind: str | None) -> int:
     opened = open_file(path, kind, force=True)
     table = text_rows(opened) if isinstance(opened, TextFile) else opened
-    return sum(len(batch.cells) for batch in table.batches({}, every=True))
+    return sum(batch.size for batch in table.batches({}, every=True))
 
 
 def read_rows(name: str, folder: Path, rng: random.Random) -> str:

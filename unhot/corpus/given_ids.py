@@ -52,5 +52,5 @@ def flat(corpus: Corpus) -> tuple[Any, Any]:
         return corpus.shards[0]
     before = np.cumsum([0, *(shard.ids.size for shard in corpus.shards)])
     starts = [shard.starts[:-1] + at for shard, at in zip(corpus.shards, before, strict=False)]
-    ids = [shard.ids for shard in corpus.shards]
+    ids = [np.empty(0, np.int32), *(shard.ids for shard in corpus.shards)]
     return np.concatenate(ids), np.concatenate([*starts, before[-1:]])

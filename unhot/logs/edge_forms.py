@@ -246,7 +246,9 @@ def _cells(row: str, separator: str) -> list[str]:
         return row.split()
     if '"' not in row:
         return [cell.strip() for cell in row.split(separator)]
-    return [cell.strip() for line in csv.reader([row], delimiter=separator) for cell in line]
+    return [
+        cell.strip() for line in csv.reader([row.replace("\r", " ")], delimiter=separator) for cell in line
+    ]
 
 
 def _named(cells: Cells, how: LogReading) -> bool:

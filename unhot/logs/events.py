@@ -233,8 +233,7 @@ def _of_sessions(
                 "session": arrow.array(places[rows] + gathered.sessions),
                 "user": words.take(arrow.array(owners[rows])),
             }
-            cells = arrow.RecordBatch.from_pydict(columns)
-            yield RowBatch(where, cells, unit, records=_on_lines(places[rows] + first))
+            yield RowBatch(where, len(rows), columns, unit, records=_on_lines(places[rows] + first))
             first += many
             gathered.sessions += many
 
@@ -256,8 +255,8 @@ def _edge_rows(block: RowBlock, names: tuple[str, ...], where: str) -> RowBatch:
         place: f"has {sizes[place]} fields, not {len(names)}"
         for place in np.flatnonzero(sizes != len(names)).tolist()
     }
-    cells, records = arrow.RecordBatch.from_pydict(columns), _on_lines(places[first] + block.line)
-    return RowBatch(where, cells, "line", faults=faults, records=records)
+    records = _on_lines(places[first] + block.line)
+    return RowBatch(where, len(first), columns, "line", faults=faults, records=records)
 
 
 def _words_of(data: bytes, separator: str = "") -> LineWords:

@@ -15,7 +15,7 @@ from unhot.logs.log_reading import MARKS, LogReading
 from unhot.rows.arrow import is_list, pyarrow
 from unhot.rows.batches import EXAMPLES, RowBatch, RowReport
 from unhot.rows.numbers import BAD, BLANKS, PLAIN_NUMBER, in_seconds, numbers_of, times_of
-from unhot.rows.values import as_bytes, spelled, value_lists
+from unhot.rows.values import as_bytes, spelled, strings, value_lists
 from unhot.types import Bytes, Doubles, Floats, Ids
 from unhot.vocab.vocabulary import decode_words
 
@@ -140,8 +140,8 @@ class Gathered:
                 f"{', '.join(self._columns)}: read files apart that have other columns"
             )
         self._seen |= dict.fromkeys(map(str, seen))
-        cells = {role: batch.cells.column(name) for role, name in columns.items()}
-        wrong: Bytes = np.zeros(len(batch.cells), np.uint8)
+        cells = {role: batch.cells[name] for role, name in columns.items()}
+        wrong: Bytes = np.zeros(batch.size, np.uint8)
         wrong[[*batch.faults]] = NO_ROW
         words = {role: self._words_of(role, cells[role], wrong) for role in cells if role in WORDED}
         numbers = {role: self._numbers_of(role, cells[role], wrong) for role in cells if role in NUMBERED}
@@ -152,7 +152,7 @@ class Gathered:
         for role, values in numbers.items():
             self._numbers[role].append(values[wrong == FINE].astype(NUMBERED[role], copy=False))
         for name in self.how.side:
-            self._take_side(name, batch.cells.column(name).take(kept), words["item"].take(kept))
+            self._take_side(name, batch.cells[name].take(kept), words["item"].take(kept))
 
     def _words_of(self, role: str, cells: Any, wrong: Bytes) -> Any:
         """Return the words of a column, null if they are blank; bad rows get a code."""
@@ -192,7 +192,8 @@ class Gathered:
         faults = {}
         for row in bad[:EXAMPLES].tolist():
             role = CELLS.get(code := int(wrong[row]))
-            cell = f" ({spelled(cells[role][row]) or ''!r:.60})" if role else ""
+            value = spelled(strings(cells[role].slice(row, 1), batch.where)[0]) if role else ""
+            cell = f" ({value or ''!r:.60})" if role else ""
             faults[row] = batch.faults.get(row) or REASONS[code] + cell
         self.report.kept += kept
         self.report.low += len(wrong) - kept - len(bad)

@@ -67,7 +67,7 @@ def _cell_bytes(cells: Any) -> Any:
     if pa.types.is_dictionary(cells.type):
         sizes = np.append(_cell_bytes(cells.dictionary), 0)
         ids = cells.indices.fill_null(len(sizes) - 1).to_numpy(zero_copy_only=False)
-        return sizes[np.minimum(ids, len(sizes) - 1)]  # wrong ones are refused when the cells are taken
+        return sizes[np.clip(ids, 0, len(sizes) - 1)]  # wrong ones are refused when the cells are taken
     if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
         return compute.binary_length(cells).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     if holds_tokens(cells.type):
@@ -82,11 +82,3 @@ def own_bytes(batch: Any) -> int:
     """Return the bytes of a batch without those of dictionaries, which have no rows of their own."""
     is_dictionary = pyarrow().types.is_dictionary
     return sum((column.indices if is_dictionary(column.type) else column).nbytes for column in batch.columns)
-
-
-def record_batch(columns: list[Any], names: Iterable[str], size: int) -> Any:
-    """Return columns as a record batch, which has its rows even if it has no column."""
-    arrow = pyarrow()
-    if not columns:
-        return arrow.RecordBatch.from_arrays([arrow.nulls(size)], [""]).select([])
-    return arrow.RecordBatch.from_arrays(columns, [*names])

@@ -21,7 +21,8 @@ class RowBatch(NamedTuple):
     """Some rows of a table, bad ones included."""
 
     where: str  # the file or the object, for errors
-    cells: Any  # a record batch of the columns that were asked for; in bad rows all cells are null
+    size: int
+    cells: Mapping[str, Any]  # columns that were asked for, as arrays of Arrow; in bad rows cells are null
     unit: str = "row"  # what is numbered: line or row
     first: int = 1  # the number of the first row
     faults: Mapping[int, str] = {}  # place of a bad row -> what is wrong
@@ -65,7 +66,7 @@ class RowReport:
     def take(self, batch: RowBatch, faults: Mapping[int, str] | None = None, bad: int = 0) -> None:
         """Count the rows of a batch; `faults`: examples of its `bad` rows, if the caller found more."""
         found = batch.faults if faults is None else faults
-        self.rows += len(batch.cells)
+        self.rows += batch.size
         self.bad += max(bad, len(found))
         for place in sorted(found)[: EXAMPLES - len(self.examples)]:
             text = f"{batch.unit} {batch.number(place)}: {found[place]}"

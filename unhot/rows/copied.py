@@ -17,7 +17,7 @@ import numpy as np
 
 from unhot.atomic import replacing
 from unhot.errors import ConfigError, DataError, one_of
-from unhot.rows.arrow import pyarrow, record_batch
+from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import TEXT, OpenedRows, RowBatch, RowReport
 from unhot.rows.columns import string_column
 from unhot.rows.opening import PACKED, TextFile, ending_kind, open_file, recognized
@@ -105,7 +105,7 @@ def copy_rows(
             for batch in table.batches({text: TEXT} if text else {}, every=True):
                 report.take(batch)
                 _check_names(batch.where, _later_names(batch, table, new), new)
-                texts = strings(batch.cells.column(text), batch.where) if text else [None] * len(batch.cells)
+                texts = strings(batch.cells[text], batch.where) if text else [None] * batch.size
                 nulls += texts.count(None) - len(batch.faults)
                 yield batch, _columns(columns_of, texts, new)
                 on_progress(*table.progress())
@@ -123,8 +123,9 @@ def text_rows(file: TextFile) -> OpenedRows:
     def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
         for block in file.blocks():
             lines = block.data.replace(b"\r\n", b"\n").split(b"\n")[:-1]
-            cells = record_batch([pyarrow().array(lines, pyarrow().binary())], ["text"], len(lines))
-            yield RowBatch(file.where, cells, "line", block.line, dicts=partial(list, [{}] * len(lines)))
+            cells = {"text": pyarrow().array(lines, pyarrow().binary())}
+            dicts = partial(list[dict[str, Any]], [{}] * len(lines))
+            yield RowBatch(file.where, len(lines), cells, "line", block.line, dicts=dicts)
 
     return OpenedRows(file.where, "text", ["text"], {"text": False}, batches, file.progress)
 

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from unhot.errors import DataError
-from unhot.rows.arrow import pyarrow, record_batch
+from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import OpenedRows, RowBatch
 from unhot.rows.records import BLANKS, LONGEST, Record, RowBlock
 from unhot.rows.values import dict_batch
@@ -111,23 +111,24 @@ def _batch(block: RowBlock, how: Fields, names: list[str], wanted: Mapping[str, 
             found.append({} if place in faults else dict(zip(names, fields, strict=True)))
         return found, faults
 
-    empty = RowBatch(how.where, None, "line", records=records, dicts=lambda: rows()[0])
+    empty = RowBatch(how.where, 0, {}, "line", records=records, dicts=lambda: rows()[0])
     places = {name: names.index(name) for name in wanted}
-    cells = _read_by_arrow(block.data, how, len(names), places) if how.fit(block.data) else None
-    if cells is not None:
-        return empty._replace(cells=cells)
+    table = _read_by_arrow(block.data, how, len(names), places) if how.fit(block.data) else None
+    if table is not None:
+        columns = {name: table.column(str(place)).combine_chunks() for name, place in places.items()}
+        return empty._replace(size=len(table), cells=columns)
     found, faults = rows()
     filled = [{name: row.get(name) or None for name in wanted} for row in found]  # an empty cell is missing
     return dict_batch(empty, wanted, filled, faults)
 
 
 def _read_by_arrow(data: bytes, how: Fields, width: int, places: dict[str, int]) -> Any:
-    """Return the columns at some places as bytes; None if a row has more or fewer fields than `width`."""
+    """Return a table of the columns at some places; None if a row has more or fewer fields than `width`."""
     arrow, reader = pyarrow(), pyarrow("pyarrow.csv")
     numbers = [str(place) for place in range(width)]
     wanted = [str(place) for place in places.values()] or numbers[:1]
     try:
-        table = reader.read_csv(
+        return reader.read_csv(
             arrow.BufferReader(data),
             reader.ReadOptions(use_threads=False, block_size=len(data), column_names=numbers),
             reader.ParseOptions(
@@ -145,5 +146,3 @@ def _read_by_arrow(data: bytes, how: Fields, width: int, places: dict[str, int])
         )
     except arrow.ArrowInvalid:  # a row has more or fewer fields
         return None
-    columns = [table.column(str(place)).combine_chunks() for place in places.values()]
-    return record_batch(columns, places, len(table))

@@ -4,6 +4,7 @@ A typed decoder reads the fields that are needed of all lines of a block. Where 
 does not accept, Python's `json`, which accepts more, reads that block again and names the bad lines.
 """
 
+import contextlib
 import functools
 import json
 from collections.abc import Iterator, Mapping
@@ -29,8 +30,10 @@ def open_json_lines(blocks: Iterator[RowBlock], where: str, unit: str = "line") 
         import msgspec
 
         keys = {f"_{number}": name for number, name in enumerate(wanted)}
-        kind = msgspec.defstruct("Row", [(key, Any, None) for key in keys], rename=keys, gc=False)
-        decoder = msgspec.json.Decoder(kind)
+        decoder = None
+        with contextlib.suppress(ValueError):  # msgspec takes no names with quotes or half characters
+            kind = msgspec.defstruct("Row", [(key, Any, None) for key in keys], rename=keys, gc=False)
+            decoder = msgspec.json.Decoder(kind)
         for block in chain([first], blocks):
             yield _batch(block, where, unit, wanted, decoder)
 
@@ -41,7 +44,11 @@ def _batch(block: RowBlock, where: str, unit: str, wanted: Mapping[str, str], de
     """Return the rows of a block; blank lines are none."""
     import msgspec
 
-    empty = RowBatch(where, None, unit, records=functools.cache(block.lines), dicts=lambda: _parsed(block)[0])
+    empty = RowBatch(
+        where, 0, {}, unit, records=functools.cache(block.lines), dicts=lambda: _parsed(block)[0]
+    )
+    if decoder is None or not wanted:
+        return dict_batch(empty, wanted, *_parsed(block))
     try:
         rows = decoder.decode_lines(block.data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -15,6 +15,7 @@ BLANK = BLANKS.replace(b"\n", b"")
 SPACES = bytes.maketrans(BLANK, b" " * len(BLANK))
 
 LabelledText = tuple[str, list[str]]
+Labelled = tuple[RowBatch, list[LabelledText]]
 
 
 def check_prefix(prefix: str) -> None:
@@ -25,8 +26,8 @@ def check_prefix(prefix: str) -> None:
         )
 
 
-def label_batch(data: bytes, prefix: str, where: str, first: int, unit: str = "line") -> RowBatch:
-    """Return the text and the labels of each line that is not blank, as a batch whose cells are a list."""
+def label_batch(data: bytes, prefix: str, where: str, first: int, unit: str = "line") -> Labelled:
+    """Return the rows of lines that are not blank, and the text and the labels of each."""
     skip, rows = len(prefix), dict[int, LabelledText]()
     faults: dict[int, str] = {}
     for number, line in enumerate(decode_word(data.translate(SPACES)).split("\n"), first):
@@ -46,6 +47,5 @@ def label_batch(data: bytes, prefix: str, where: str, first: int, unit: str = "l
             faults[len(rows)] = f"a label is empty, there is only its prefix {prefix}"
         if text or labels:
             rows[number] = (text, labels)
-    return RowBatch(
-        *(where, [*rows.values()], unit, first, faults), lambda: [Record(number, b"") for number in rows]
-    )
+    numbers = [Record(number, b"") for number in rows]
+    return RowBatch(where, len(rows), {}, unit, faults=faults, records=lambda: numbers), [*rows.values()]

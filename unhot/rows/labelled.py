@@ -156,16 +156,13 @@ def _file_rows(path: Path | None, wanted: Wanted, report: LabelReport) -> Iterat
             return
         wanted.refuse_columns(f"lines of text ({opened.where})")
         for block in opened.blocks():
-            yield from _good(label_batch(block.data, wanted.prefix, opened.where, block.line), report)
+            yield from _good(report, *label_batch(block.data, wanted.prefix, opened.where, block.line))
 
 
-def _good(
-    batch: RowBatch, report: LabelReport, rows: Iterable[LabelledText] | None = None
-) -> Iterator[LabelledText]:
-    """Count the rows of a batch, and yield those that are not bad; `rows`: as texts with labels."""
+def _good(report: LabelReport, batch: RowBatch, rows: Iterable[LabelledText]) -> Iterator[LabelledText]:
+    """Count the rows of a batch, and return those that are not bad."""
     report.take(batch)
-    numbered = enumerate(batch.cells if rows is None else rows)
-    return (row for place, row in numbered if place not in batch.faults)
+    return (row for place, row in enumerate(rows) if place not in batch.faults)
 
 
 def _table_rows(
@@ -183,10 +180,10 @@ def _table_rows(
     feature = features.get(label) if isinstance(features, Mapping) else None
     names = getattr(getattr(feature, "feature", feature), "names", None)  # labels may be lists
     for batch in opened.batches({text: TEXT, label: LIST}):
-        texts, labels = strings(batch.cells.column(text), batch.where), batch.cells.column(label)
+        texts, labels = strings(batch.cells[text], batch.where), batch.cells[label]
         found = value_lists(labels, batch.where) if names is None else named_lists(labels, names, batch.where)
         rows = ((line or "", [*filter(None, each)]) for line, each in zip(texts, found, strict=True))
-        yield from _good(batch, report, rows)
+        yield from _good(report, batch, rows)
 
 
 def _object_rows(
@@ -222,14 +219,14 @@ def _label_lines(
                 f"{where}: row {number} is {line!r:.80}: give pairs (text, label), dicts, or texts and labels"
             )
         data = encode_word(line.replace("\n", " "))
-        yield from _good(label_batch(data, wanted.prefix, where, number, "row"), report)
+        yield from _good(report, *label_batch(data, wanted.prefix, where, number, "row"))
 
 
 def _texts(opened: OpenedRows, asked: str | None) -> Iterator[Any]:
     """Yield the texts of a table."""
     column = string_column(opened, asked)
     for batch in opened.batches({column: TEXT}):
-        yield from strings(batch.cells.column(column), batch.where)
+        yield from strings(batch.cells[column], batch.where)
 
 
 def _paired(texts: Iterator[Any], labels: Iterator[Any]) -> Iterator[tuple[Any, Any]]:

@@ -1,6 +1,7 @@
 """Rows that are in Arrow already: its files, parquet files, tables, data frames, data sets, columns."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -8,9 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.rows.arrow import decoded_slices, holds_tokens, is_list, own_bytes, pyarrow, record_batch
+from unhot.rows.arrow import decoded_slices, holds_tokens, is_list, own_bytes, pyarrow
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch
 from unhot.rows.remote import RemoteBytes, RemotePath
+from unhot.rows.values import strings
 
 CHUNK = 1 << 21  # about how many bytes of cells are read at a time
 MOST = 1 << 17  # rows of a batch
@@ -50,7 +52,7 @@ def open_batches(
 
 def _row_batch(batch: Any, wanted: Mapping[str, str], where: str, before: int) -> RowBatch:
     """Return a record batch as rows; `before`: the rows before them."""
-    faults, arrays = dict[int, str](), []
+    faults, arrays = dict[int, str](), dict[str, Any]()
     for name, how in wanted.items():
         cells = batch.column(name)
         kind = cells.type
@@ -59,11 +61,18 @@ def _row_batch(batch: Any, wanted: Mapping[str, str], where: str, before: int) -
         elif how == TEXT and holds_tokens(kind) is not False and not pyarrow().types.is_null(kind):
             raise DataError(f"{where}: column {name!r} holds {kind}, not strings")
         try:
-            arrays.append(_usable(cells))
+            arrays[name] = _usable(cells)
         except (pyarrow().ArrowException, IndexError) as error:
             raise DataError(f"{where}: column {name!r} cannot be read ({error}): leave it out") from error
-    cells = record_batch(arrays, wanted, len(batch))
-    return RowBatch(where, cells, "row", before + 1, faults, table=batch, dicts=batch.to_pylist)
+    rows = RowBatch(where, len(batch), arrays, "row", before + 1, faults)
+    return rows._replace(table=batch, dicts=partial(_dicts, batch, where))
+
+
+def _dicts(batch: Any, where: str) -> list[dict[str, Any]]:
+    """Return a record batch as dicts; its strings may not be UTF-8."""
+    columns, names = [strings(column, where) for column in batch.columns], batch.schema.names
+    rows = zip(*columns, strict=True) if columns else [()] * len(batch)
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _usable(cells: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.rows.arrow import is_list, is_text, pyarrow, record_batch
+from unhot.rows.arrow import is_list, is_text, pyarrow
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch
 from unhot.vocab.vocabulary import decode_word, encode_word
 
@@ -124,7 +124,7 @@ def open_objects(rows: Iterable[Any], where: str, names: Sequence[str] = ()) -> 
             wrong = "is not like the first row: a dict, or a tuple of as many values"
             faults = {place: wrong for place, row in enumerate(some) if not isinstance(row, Mapping)}
             found = [row if isinstance(row, Mapping) else {} for row in some]
-            yield dict_batch(RowBatch(where, None, first=before), wanted, found, faults)
+            yield dict_batch(RowBatch(where, 0, {}, first=before), wanted, found, faults)
             before, some = before + len(some), [*map(dict_of, islice(rest, CHUNK))]
 
     return OpenedRows(where, "", [*holds], holds, batches)
@@ -156,10 +156,10 @@ def value_batch(
     empty: RowBatch, wanted: Mapping[str, str], columns: list[list[Any]], size: int, faults: dict[int, str]
 ) -> RowBatch:
     """Return columns of values as a batch; a value that cannot be in its column makes its row bad."""
-    arrays, wrong = [], dict[int, str]()
-    for (name, how), values in zip(wanted.items(), columns, strict=True):
-        arrays.append(value_column(name, values, how, wrong))
-    return empty._replace(cells=record_batch(arrays, wanted, size), faults=wrong | faults)
+    wrong = dict[int, str]()
+    pairs = zip(wanted.items(), columns, strict=True)
+    cells = {name: value_column(name, values, how, wrong) for (name, how), values in pairs}
+    return empty._replace(size=size, cells=cells, faults=wrong | faults)
 
 
 def value_column(name: str, values: Sequence[Any], wanted: str, faults: dict[int, str]) -> Any:

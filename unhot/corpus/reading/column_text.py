@@ -28,7 +28,7 @@ def column_chunks(
     """
     for batch in opened.batches({column.name: LIST if column.tokens else TEXT}):
         report.take(batch)
-        cells = batch.cells.column(column.name)
+        cells = batch.cells[column.name]
         if not column.tokens:
             cells = as_bytes(cells).fill_null(b"") if nulls else as_bytes(cells).drop_null()
         rows = max(1, len(cells) * CHUNK // max(cells.nbytes, 1))
