@@ -12,8 +12,9 @@ from tests.ngrams.texts import GOLDEN, LINES, fitted, random_lines
 from unhot import NGramModel
 from unhot.errors import ConfigError
 from unhot.ngrams.smoothing import SMOOTHINGS, parse_smoothing
-from unhot.ngrams.smoothing.jelinek_mercer import reference_weights
+from unhot.ngrams.smoothing.jelinek_mercer import BUCKETS, ROUNDS, START
 from unhot.ngrams.smoothing.smoothing import Tables
+from unhot.ngrams.symbols import BEGIN, END, SYMBOLS
 
 TRAINED = sorted(SMOOTHINGS.keys() - {"given"})
 NORMALISED = [name for name in TRAINED if SMOOTHINGS[name].normalised]
@@ -29,6 +30,33 @@ def tables_of(lines: list[str], order: int, spec: str) -> Tables:
         learned = Tables([x for i, x in enumerate(split) if i % step != step - 1], order, tables.words)
         tables.weights = reference_weights(learned, split[step - 1 :: step])
     return tables
+
+
+def reference_weights(tables: Tables, held: list[list[str]]) -> list[np.ndarray]:
+    """Learn the weights of each order from dictionaries, in float64; `tables` has the other lines."""
+    weights = [np.full(BUCKETS, START) for _ in range(tables.order)]
+    lines = [(SYMBOLS[BEGIN], *line, SYMBOLS[END]) for line in held]
+    for _ in range(ROUNDS):
+        sums = np.zeros((tables.order, BUCKETS, 2))
+        for line in lines:
+            for at in range(1, len(line)):
+                parts, used = [1 / len(tables.words)], []
+                for order in range(min(tables.order, at + 1)):
+                    found = tables.after.get(line[at - order : at])
+                    if not found:
+                        break
+                    bucket = found.total().bit_length() - 1
+                    weight = weights[order][bucket]
+                    parts = [part * (1 - weight) for part in parts]
+                    parts.append(weight * found[line[at]] / found.total())
+                    used.append((order, bucket))
+                for order, bucket in used:
+                    whole = sum(parts)
+                    sums[order, bucket] += parts[order + 1] / whole, sum(parts[: order + 2]) / whole
+        for order in range(tables.order):
+            reached = sums[order, :, 1] > 0
+            weights[order][reached] = sums[order, reached, 0] / sums[order, reached, 1]
+    return weights
 
 
 def histories(lines: list[str], order: int, seed: int, number: int = 40) -> list[tuple[str, ...]]:

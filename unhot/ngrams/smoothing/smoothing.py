@@ -26,7 +26,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -41,6 +41,7 @@ MOST = 16  # counts of counts are kept for 0 .. MOST - 1
 SMOOTHINGS: dict[str, type[Smoothing]] = {}
 Kind = TypeVar("Kind", bound="type[Smoothing]")
 Ngram = tuple[str, ...]
+Note = Callable[[str], None]  # is told what is unusual about the counts
 
 
 class Rule(NamedTuple):
@@ -74,6 +75,15 @@ class Smoothing:
     as_lmplz: ClassVar[bool] = False  # whether counts of counts have the exception of lmplz
     normalised: ClassVar[bool] = True  # whether the result are probabilities
     how: ClassVar[int] = INTERPOLATED
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {}  # the least and the most of settings
+
+    def __post_init__(self) -> None:
+        """Raise a `ConfigError` unless each setting with limits is None or a number between them."""
+        for field, (low, high) in self.limits.items():
+            value = getattr(self, field)
+            if value is not None and not low <= finite(f"{self.name}:{field}", value) <= high:
+                limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
+                raise ConfigError(f"{self.name}:{field}={value}: must be {limits}")
 
     @property
     def step(self) -> int:
@@ -85,7 +95,7 @@ class Smoothing:
         """The weight for each word by which a history that was never seen is shortened."""
         return 1.0
 
-    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+    def rule(self, tally: Tally, note: Note) -> Rule:
         """Return the rule of an order; tell `note` if the counts do not allow the usual formula."""
         raise NotImplementedError
 
@@ -99,15 +109,6 @@ class Smoothing:
     def spec(self) -> str:
         """Return the smoothing as a spec string; `parse_smoothing` reads it back."""
         return spec_of(self.name, self)
-
-    def check(self, field: str, low: float, high: float = math.inf) -> None:
-        """Raise a `ConfigError` unless a setting is None or a number from low to high."""
-        value = getattr(self, field)
-        if value is None:
-            return
-        if not low <= finite(f"{self.name}:{field}", value) <= high:
-            limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
-            raise ConfigError(f"{self.name}:{field}={value}: must be {limits}")
 
 
 class Tables:
