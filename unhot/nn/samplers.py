@@ -33,7 +33,7 @@ from unhot.errors import ConfigError, DataError, finite, whole
 from unhot.nn.classes import check_tensor, checked_classes, readable
 from unhot.noise import choose
 from unhot.noise.distinct import draw_distinct
-from unhot.noise.weights import checked_weights
+from unhot.noise.rules import checked_weights
 from unhot.tree.given import file_state
 from unhot.types import Doubles
 

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.errors import ConfigError, DataError, FormatError, whole
-from unhot.noise.rules import log_uniform, uniform, unigram
-from unhot.noise.weights import checked_weights, normalised
+from unhot.noise.rules import checked_weights, log_uniform, normalised, uniform, unigram
 from unhot.regular import named_size
 from unhot.types import Counts, Doubles
 

@@ -25,7 +25,7 @@ from unhot.kernels.rng import bits_at, stream_key
 from unhot.noise.alias import alias_table, draw
 from unhot.noise.distinct import DRAWS, draw_distinct
 from unhot.noise.expected import check_distinct, expected_counts
-from unhot.noise.weights import checked_weights
+from unhot.noise.rules import checked_weights
 from unhot.types import Doubles, Ids, Words64
 
 PATIENCE = 100  # tries for each distinct id before the race takes over (distinct.py)
