@@ -34,7 +34,7 @@ class SoftmaxHead(OutputHead):
         """Return the loss of each example: T (log Z + alpha log^2 Z) - sum_t s(t)."""
         label = batch.known.to(wide(batch.hidden.dtype))
         more, chunk = self._penalty(), self.layer.chunk
-        if self._chunks():
+        if 0 < chunk < self.words:
             losses: Tensor = sweep(*self._operands(batch), label, batch.target, chunk, *more)[0]
             return losses
         return losses_of(self.scores(batch.hidden), label, batch.target, more)
@@ -45,9 +45,6 @@ class SoftmaxHead(OutputHead):
             return super().total(batch, scale)
         label = batch.known * scale[:, None]
         return chunked_total(*self._operands(batch), label, batch.target, self.layer.chunk, self._penalty())
-
-    def _chunks(self) -> bool:
-        return 0 < self.layer.chunk < self.words
 
     def _operands(self, batch: FlatBatch) -> tuple[Tensor, Tensor, Tensor | None]:
         hidden, weight = as_product(batch.hidden, self.weight)
