@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from unhot.screen.notebook import NotebookBar, in_notebook
@@ -36,9 +35,7 @@ class TrainingBar:
         self._bar.show("reading", 0, None, "")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *stopped: object) -> None:
         """Stop drawing."""
         self.stop()
 
