@@ -14,10 +14,9 @@ from unhot.kernels.jit import inner, kernel
 from unhot.kernels.simd.rows import prefetch_number
 from unhot.ngrams.levels import NgramCounts
 from unhot.ngrams.linking import BLOCK, counts_of, link_levels, links_of
-from unhot.ngrams.seeking import bucket_of
 from unhot.ngrams.smoothing.katz import TINY
 from unhot.ngrams.smoothing.smoothing import BACK_OFF, FIXED, FLAT, INTERPOLATED, MOST, Rule, Smoothing, Tally
-from unhot.ngrams.symbols import BEGIN, END
+from unhot.ngrams.symbols import BEGIN, END, bucket_of
 from unhot.threads import in_order, parts_of
 from unhot.types import Doubles
 

@@ -14,8 +14,7 @@ from unhot.corpus.indexed_folder import map_numbers
 from unhot.kernels.jit import kernel
 from unhot.kernels.simd.rows import prefetch_number
 from unhot.ngrams.levels import NgramCounts
-from unhot.ngrams.seeking import Sorted, seek
-from unhot.ngrams.symbols import BEGIN, word_of_key
+from unhot.ngrams.symbols import BEGIN, Sorted, seek, word_of_key
 from unhot.threads import in_order, parts_of
 
 BLOCK = 1 << 16  # n-grams whose children a thread does at once

@@ -23,9 +23,8 @@ import numpy as np
 
 from unhot.kernels.jit import kernel
 from unhot.ngrams.levels import NgramCounts
-from unhot.ngrams.seeking import Sorted, bucket_of, seek
 from unhot.ngrams.smoothing.smoothing import Ngram, Note, Rule, Smoothing, Tables, Tally, smoothing
-from unhot.ngrams.symbols import BEGIN, key_of
+from unhot.ngrams.symbols import BEGIN, Sorted, bucket_of, key_of, seek
 from unhot.types import Doubles, Ids
 
 BUCKETS = 64
