@@ -64,6 +64,6 @@ class AbsoluteDiscounting(Smoothing):
         after = tables.adjusted if self.adjusted else tables.after
 
         def discount(order: int, count: int) -> float:
-            return self.rule(tables.tally(order, self.adjusted), lambda line: None).minus
+            return self.rule(tables.tally(order, self.adjusted, False), lambda line: None).minus
 
         return interpolated(after, len(tables.words), discount, history, word)
