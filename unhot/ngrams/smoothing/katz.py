@@ -73,10 +73,8 @@ class Katz(Smoothing):
 
         if not found:
             return lower(word)
-        total, discounts = (
-            found.total(),
-            self.discounts(tables.tally(len(history) + 1, False, False), lambda line: None),
-        )
+        tally, total = tables.tally(len(history) + 1, False, False), found.total()
+        discounts = self.discounts(tally, lambda line: None)
         left = {seen: c * (discounts[c - 1] if c <= self.k else 1.0) for seen, c in found.items()}
         unseen = 1 - sum(lower(seen) for seen in found)
         if unseen <= TINY:
