@@ -32,12 +32,12 @@ from torch import Generator, Tensor
 from unhot.errors import ConfigError, DataError, finite, whole
 from unhot.nn.classes import check_tensor, checked_classes, readable
 from unhot.noise import choose
-from unhot.noise.distinct import draw_distinct
+from unhot.noise.distribution import draw_distinct
 from unhot.noise.rules import checked_weights
 from unhot.tree.given import file_state
 from unhot.types import Doubles
 
-PATIENCE = 16  # draws for each distinct id before the race takes over (unhot.noise.distinct)
+PATIENCE = 16  # draws for each distinct id before the race takes over (unhot.noise.distribution)
 NO_TABLE = np.zeros(1, np.uint64)  # a race needs no alias table
 Seed = int | Generator | None
 
@@ -246,7 +246,7 @@ def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor,
     """Draw until k ids are distinct, in the order of their first appearance, and count the tries.
 
     If the last ids are too rare to wait for, a race gives them with exactly the same distribution (see
-    unhot.noise.distinct).
+    unhot.noise.distribution).
     """
     if k > rule.possible:
         raise ConfigError(
