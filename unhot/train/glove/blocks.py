@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import shutil
 import weakref
 from collections.abc import Callable
 from typing import IO, Any, NamedTuple
@@ -21,6 +20,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from unhot.corpus.cells import Cells
+from unhot.corpus.indexed_folder import OpenedFolder
 from unhot.errors import DataError
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.rng import below, bits_at, stream_key
@@ -74,7 +74,7 @@ def cut_strips(sizes: Counts, strips: int, near: int) -> Strips:
     return Strips(bounds, pieces, piece)
 
 
-class Blocks:
+class Blocks(OpenedFolder):
     """A temporary file of cells, block by block."""
 
     def __init__(self, cells: Cells, value: Value, stride: int, seed: int, threads: int) -> None:
@@ -83,7 +83,7 @@ class Blocks:
         self._rows, self._columns = (cut_strips(sizes, self.strips, near) for sizes in _sizes(cells))
         self.counts = np.zeros((self.strips, self.strips), np.int64)  # the number of cells in each block
         folder = temporary_folder()
-        self._remove = weakref.finalize(self, shutil.rmtree, str(folder), ignore_errors=True)
+        super().__init__(folder, temporary=True)
         self.path = folder / "blocks"
         try:
             self._write(cells, value, seed, min(threads, self.strips))
@@ -95,10 +95,6 @@ class Blocks:
                 "room"
             ) from error
         self.starts = np.concatenate([[0], np.cumsum(self.counts)])  # [blocks + 1]
-
-    def close(self) -> None:
-        """Remove the file."""
-        self._remove()
 
     def _write(self, cells: Cells, value: Value, seed: int, threads: int) -> None:
         rows, columns = self._rows, self._columns
