@@ -292,8 +292,8 @@ def test_a_block_that_fails_leaves_the_model_as_it_was(monkeypatch):
 def test_a_file_that_is_cut_short_is_an_error_not_a_hang(tmp_path):
     with encode(TEXT, min_count=1) as corpus, cooccurrences(corpus, window=4) as cells:
         made = blocks.Blocks(cells, lambda x: (x, x), 16, 1, 1)
-        reader = made.reader()
-        made._path.write_bytes(b"")
+        reader = blocks.BlockReader(made)
+        made.path.write_bytes(b"")
         with pytest.raises(DataError, match="cut short"):
             reader.read(0)
         reader.close()

@@ -3,6 +3,8 @@
 import json
 import math
 import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -12,23 +14,95 @@ from tests.ngrams.texts import GOLDEN, LINES, fitted, random_lines
 from unhot import NGramModel
 from unhot.errors import ConfigError
 from unhot.ngrams.smoothing import SMOOTHINGS, parse_smoothing
-from unhot.ngrams.smoothing.jelinek_mercer import reference_weights
-from unhot.ngrams.smoothing.smoothing import Tables
+from unhot.ngrams.smoothing.jelinek_mercer import BUCKETS, ROUNDS, START
+from unhot.ngrams.smoothing.smoothing import MOST, Tables, Tally
+from unhot.ngrams.symbols import BEGIN, END, SYMBOLS
 
 TRAINED = sorted(SMOOTHINGS.keys() - {"given"})
 NORMALISED = [name for name in TRAINED if SMOOTHINGS[name].normalised]
 SPECS = [*TRAINED, "add_k:k=0.01", "kneser_ney:discount=0.75", "absolute_discounting:discount=1", "katz:k=3"]
 
 
+class NgramTables:
+    """Counts the n-grams of lines: counts[ngram], and before[ngram], the different words before it."""
+
+    def __init__(self, lines: list[list[str]], order: int, words: Iterable[str] = ()) -> None:
+        """Count n-grams of all orders; `words`: further words of the vocabulary."""
+        self.order = order
+        self.counts = Counter()
+        before = defaultdict(set)
+        for line in lines:
+            tokens = (SYMBOLS[BEGIN], *line, SYMBOLS[END])
+            for first in range(len(tokens)):
+                for last in range(first + 1, min(first + order, len(tokens)) + 1):
+                    self.counts[tokens[first:last]] += 1
+                    if first:
+                        before[tokens[first:last]].add(tokens[first - 1])
+        after, adjusted = defaultdict(Counter), defaultdict(Counter)
+        for ngram, count in self.counts.items():
+            if ngram != (SYMBOLS[BEGIN],):
+                after[ngram[:-1]][ngram[-1]] = count
+                longest = len(ngram) == order or ngram[0] == SYMBOLS[BEGIN]
+                adjusted[ngram[:-1]][ngram[-1]] = count if longest else len(before[ngram])
+        known = {SYMBOLS[0], SYMBOLS[END], *words, *after[()]}
+        self.tables = Tables(known, after, adjusted, self.tally)
+
+    def tally(self, order: int, adjusted: bool, as_lmplz: bool) -> Tally:
+        """Return the counts of counts of an order."""
+        after = self.tables.adjusted if adjusted else self.tables.after
+        found = [count for history in after if len(history) == order - 1 for count in after[history].values()]
+        last = self.last(order) if as_lmplz and order < self.order else None
+        if last is not None:
+            found.remove(after[last[:-1]][last[-1]])
+            found.append(self.counts[last])
+        return Tally(order, np.bincount(found, minlength=MOST)[:MOST], len(self.tables.words))
+
+    def last(self, order: int) -> tuple[str, ...] | None:
+        """Return the last n-gram in the order of lmplz (see modified_kneser_ney.py); None: there is none."""
+        rank = {word: i for i, word in enumerate(ngram[0] for ngram in self.counts if len(ngram) == 1)}
+        rank |= {SYMBOLS[BEGIN]: -2, SYMBOLS[END]: -1}
+        suffix = self.last(order - 1) if order > 1 else ()
+        longer = [n for n in self.counts if suffix is not None and len(n) == order and n[1:] == suffix]
+        return max(longer, key=lambda ngram: rank[ngram[0]], default=None)
+
+
 def tables_of(lines: list[str], order: int, spec: str) -> Tables:
     """Return the dictionaries of lines, with the weights of Jelinek-Mercer if these are needed."""
     split = [line.split() for line in lines]
-    tables = Tables(split, order)
+    tables = NgramTables(split, order).tables
     step = parse_smoothing(spec).step
     if step:
-        learned = Tables([x for i, x in enumerate(split) if i % step != step - 1], order, tables.words)
-        tables.weights = reference_weights(learned, split[step - 1 :: step])
+        others = [x for i, x in enumerate(split) if i % step != step - 1]
+        learned = NgramTables(others, order, tables.words).tables
+        tables = tables._replace(weights=reference_weights(learned, order, split[step - 1 :: step]))
     return tables
+
+
+def reference_weights(tables: Tables, orders: int, held: list[list[str]]) -> list[np.ndarray]:
+    """Learn the weights of each order from dictionaries, in float64; `tables` has the other lines."""
+    weights = [np.full(BUCKETS, START) for _ in range(orders)]
+    lines = [(SYMBOLS[BEGIN], *line, SYMBOLS[END]) for line in held]
+    for _ in range(ROUNDS):
+        sums = np.zeros((orders, BUCKETS, 2))
+        for line in lines:
+            for at in range(1, len(line)):
+                parts, used = [1 / len(tables.words)], []
+                for order in range(min(orders, at + 1)):
+                    found = tables.after.get(line[at - order : at])
+                    if not found:
+                        break
+                    bucket = found.total().bit_length() - 1
+                    weight = weights[order][bucket]
+                    parts = [part * (1 - weight) for part in parts]
+                    parts.append(weight * found[line[at]] / found.total())
+                    used.append((order, bucket))
+                for order, bucket in used:
+                    whole = sum(parts)
+                    sums[order, bucket] += parts[order + 1] / whole, sum(parts[: order + 2]) / whole
+        for order in range(orders):
+            reached = sums[order, :, 1] > 0
+            weights[order][reached] = sums[order, reached, 0] / sums[order, reached, 1]
+    return weights
 
 
 def histories(lines: list[str], order: int, seed: int, number: int = 40) -> list[tuple[str, ...]]:

@@ -113,7 +113,7 @@ def test_bengio_is_the_formula_of_2003(direct):
         scores = net.body.reference(ids, rows)
         return float(np.mean([np.log(np.exp(y).sum()) - y[t] for y, t in zip(scores, targets, strict=True)]))
 
-    found = net(given, torch.tensor([targets]), net.begin(1)).mean
+    found = net(given, torch.tensor([targets]), net.begin(1))[0]
     assert found.item() == pytest.approx(loss(), abs=1e-12)
     found.backward()
     for name, parameter in net.named_parameters():
@@ -142,7 +142,7 @@ def test_lstm_is_the_same_net_in_plain_torch():
                 getattr(plain, name.replace("l0", f"l{layer}")).copy_(value)
     ids, target = torch.randint(5, (4, 2, 6))[:2].unbind(0)
     net.eval()
-    loss = net(ids, target, net.begin(2)).mean
+    loss = net(ids, target, net.begin(2))[0]
     hidden, _ = plain(torch.nn.functional.embedding(ids, net.body.embedding.weight))
     scores = torch.nn.functional.linear(hidden, net.head.weight, net.head.bias)
     usual = torch.nn.functional.cross_entropy(scores.flatten(0, 1), target.flatten())
@@ -202,7 +202,7 @@ def test_every_layer_of_nn_has_a_loss():
 
     for name in LAYERS:
         net = LanguageNet("rnn", "adaptive:cutoffs=3" if name == "adaptive" else name, COUNTS, 6)
-        loss = net(torch.tensor([[0, 1, 2]]), torch.tensor([[1, 2, -100]]), net.begin(1)).mean
+        loss = net(torch.tensor([[0, 1, 2]]), torch.tensor([[1, 2, -100]]), net.begin(1))[0]
         loss.backward()
         assert torch.isfinite(loss), name
         assert isinstance(net.head, OutputHead)

@@ -14,8 +14,7 @@ from unhot.kernels.jit import ENABLED
 from unhot.kernels.rng import bits_at_integer, stream_key
 from unhot.noise.alias import alias_table
 from unhot.noise.choose import fixed_unigram
-from unhot.noise.distinct import draw_distinct
-from unhot.noise.distribution import Noise
+from unhot.noise.distribution import Noise, draw_distinct
 from unhot.noise.rules import log_uniform, uniform, unigram
 
 MANY = 200_000 if ENABLED else 20_000

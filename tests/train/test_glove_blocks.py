@@ -7,7 +7,7 @@ import pytest
 
 from unhot.corpus.cells import Cells
 from unhot.train.glove import blocks as module
-from unhot.train.glove.blocks import Blocks, cut_strips, order
+from unhot.train.glove.blocks import BlockReader, Blocks, cut_strips, order
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS = 50
@@ -27,7 +27,7 @@ def some_cells(words=WORDS, share=0.4, seed=1, symmetric=False):
 
 
 def read_all(blocks):
-    reader = blocks.reader()
+    reader = BlockReader(blocks)
     return [
         (
             number,

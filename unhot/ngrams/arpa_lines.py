@@ -10,8 +10,7 @@ import numpy as np
 
 from unhot.corpus.reading.scanner import insert, look_up
 from unhot.kernels.jit import inner, kernel
-from unhot.ngrams.seeking import Sorted, seek
-from unhot.ngrams.symbols import key_of
+from unhot.ngrams.symbols import Sorted, key_of, seek
 from unhot.types import Bytes, Ids, Starts
 from unhot.vectors.formats.numbers import LINE_FEED, RETURN, SPACE, TAB, number
 

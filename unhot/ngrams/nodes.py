@@ -22,7 +22,7 @@ import numpy as np
 
 from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.rows import prefetch_number
-from unhot.ngrams.seeking import key_at, seek
+from unhot.ngrams.symbols import key_at, seek
 from unhot.types import Words64
 
 FEW = 4

@@ -25,8 +25,7 @@ from unhot.ngrams.nodes import (
     put,
     quick_kinds,
 )
-from unhot.ngrams.seeking import key_at
-from unhot.ngrams.symbols import keys_of, word_of
+from unhot.ngrams.symbols import key_at, keys_of, word_of
 from unhot.threads import in_order, parts_of
 
 BLOCK = 1 << 15  # n-grams whose continuations a thread writes at once

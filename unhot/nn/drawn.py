@@ -64,7 +64,9 @@ class DrawnHead(OutputHead):
         """Return the scores of the targets [batch, true] and of the draws [batch, k], and the draws."""
         q = self._learned(batch.seen) if self.learns else None
         draws = self._draw(batch, q) if batch.draws is None else batch.draws
-        offset = self._offset(q)
+        offset = self.offset
+        if q is not None and offset.shape[0]:
+            offset = -self.layer.fixed_ln_z() - self._expected(q).log()
         target, hidden = batch.target, batch.hidden[:, :, None]
         if draws.ndim == 1:  # one look-up, so that only one gradient as large as the weight is made
             ids = torch.cat([target.reshape(-1), draws])
@@ -100,12 +102,6 @@ class DrawnHead(OutputHead):
         """Return the learned noise, in proportion to the counts of targets ** power."""
         weights = seen.to(self.offset.dtype) ** self.layer.power
         return weights / weights.sum()
-
-    def _offset(self, q: Tensor | None) -> Tensor:
-        """Return the offset of each word, for learned noise from its current q."""
-        if q is None or self.offset.shape[0] == 0:
-            return self.offset
-        return -self.layer.fixed_ln_z() - self._expected(q).log()
 
     def _expected(self, q: Tensor) -> Tensor:
         """Return how often each word is expected among the draws."""

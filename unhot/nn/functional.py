@@ -176,15 +176,6 @@ def _columns(
     labels = checked_classes("labels", labels, num_true, num_classes)
     _check_batch(labels, inputs)
     drawn = _candidates(sampled_values, labels, inputs.dtype, num_sampled, num_classes, counted, seed)
-    true, noise = _scores(weights, biases, labels, inputs, sparse, drawn, counted)
-    return true, noise if without is None else without(noise, labels, drawn.sampled_candidates)
-
-
-def _scores(
-    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, sparse: bool, drawn: Candidates,
-    counted: bool,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Return the scores of the true and of the sampled classes, including hits."""
     # one look-up, so that only one gradient as large as the weights is made
     ids = torch.cat([labels.reshape(-1), drawn.sampled_candidates])
     sizes = [labels.numel(), ids.numel() - labels.numel()]
@@ -204,7 +195,8 @@ def _scores(
         offset = offset - counts.to(torch.promote_types(inputs.dtype, torch.float32)).log()
     # both offsets are added at once, because the scores are large
     true_offset, noise_offset = torch.split(offset.expand(ids.shape), sizes)
-    return widened(true) + true_offset.view(labels.shape), widened(noise) + noise_offset
+    true, noise = widened(true) + true_offset.view(labels.shape), widened(noise) + noise_offset
+    return true, noise if without is None else without(noise, labels, drawn.sampled_candidates)
 
 
 def _biases(biases: Tensor, ids: Tensor, sparse: bool) -> Tensor:

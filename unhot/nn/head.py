@@ -238,8 +238,7 @@ class OutputHead(ExactTables):
         in_bias        for nce:ln_z=per_input, a number to add to the scores of each input: [...]
         """
         one_of("reduction", reduction, ("mean", "sum", "none"))
-        flat_hidden(hidden, self.dim)
-        batch = flatten(hidden, target, self.words, ignore_index, draws, in_bias, self.seen)
+        batch = flatten(hidden, target, self.dim, self.words, ignore_index, draws, in_bias, self.seen)
         self._check_call(target.ndim == hidden.ndim, draws is not None, in_bias is not None)
         if batch.draws is not None:
             batch = batch._replace(draws=check_ids("draws", batch.draws, self.drawn_from(batch)))
@@ -264,8 +263,7 @@ class OutputHead(ExactTables):
         and ignore_index are those of `forward`; several true classes of an example are summed.
         """
         one_of("reduction", reduction, ("mean", "sum", "none"))
-        flat_hidden(hidden, self.dim)
-        batch = flatten(hidden, target, self.words, ignore_index, None, None, self.seen)
+        batch = flatten(hidden, target, self.dim, self.words, ignore_index, None, None, self.seen)
         size = max(1, AT_ONCE // self.width())
         parts = [
             self.log_prob(block).gather(1, ids)

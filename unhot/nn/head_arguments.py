@@ -84,6 +84,7 @@ class FlatBatch(NamedTuple):
 def flatten(
     hidden: Tensor,
     target: Tensor,
+    dim: int,
     words: int,
     ignore_index: int,
     draws: Tensor | None,
@@ -91,8 +92,8 @@ def flatten(
     seen: Tensor,
 ) -> FlatBatch:
     """Flatten hidden vectors [..., dim] and targets [...] or [..., true] to a batch."""
+    flat, leading = flat_hidden(hidden, dim), hidden.shape[:-1]
     check_tensor("target", target)
-    leading = hidden.shape[:-1]
     if target.shape[: len(leading)] != leading or target.ndim > len(leading) + 1:
         raise DataError(
             f"target of shape {_text(target.shape)}: must be {_text(leading)}, "
@@ -103,7 +104,6 @@ def flatten(
     if in_bias is not None and in_bias.shape != leading:
         raise DataError(f"in_bias of shape {_text(in_bias.shape)}: must be {_text(leading)}")
     check_whole("target", target)
-    flat = hidden.reshape(-1, hidden.shape[-1])
     ids = target.reshape(flat.shape[0], target.shape[-1] if target.ndim > len(leading) else 1).long()
     known = ids != ignore_index
     ids = torch.where(known, ids, 0)

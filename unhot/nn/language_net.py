@@ -1,7 +1,7 @@
 """A neural language model as a module: a body, and an output layer on its hidden vectors."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,13 +24,6 @@ def as_tensors(arrays: Mapping[str, Any]) -> dict[str, Tensor]:
 def shapes_only() -> torch.device:
     """Return a context in which parameters have shapes, but no numbers and no memory."""
     return torch.device("meta")
-
-
-class NetLoss(NamedTuple):
-    """The loss of a batch, and the state to go on from."""
-
-    mean: Tensor  # over the examples that count
-    state: State
 
 
 class LanguageNet(nn.Module):
@@ -118,9 +111,12 @@ class LanguageNet(nn.Module):
         """Return the state before any word."""
         return self.body.begin(batch)
 
-    def forward(self, ids: Tensor, target: Tensor, state: State) -> NetLoss:
-        """Return the loss of targets [batch, steps], each predicted from the ids up to its place."""
+    def forward(self, ids: Tensor, target: Tensor, state: State) -> tuple[Tensor, State]:
+        """Return the mean loss of targets [batch, steps], each predicted from the ids up to its place.
+
+        Also return the state to go on from.
+        """
         hidden, after = self.body(ids, state)
         if self.head.layer.part_words() is not None and self.training:
             self.head.set_partition(target[target != IGNORED].unique())
-        return NetLoss(self.head(hidden, target, ignore_index=IGNORED), tuple(one.detach() for one in after))
+        return self.head(hidden, target, ignore_index=IGNORED), tuple(one.detach() for one in after)

@@ -32,12 +32,12 @@ from torch import Generator, Tensor
 from unhot.errors import ConfigError, DataError, finite, whole
 from unhot.nn.classes import check_tensor, checked_classes, readable
 from unhot.noise import choose
-from unhot.noise.distinct import draw_distinct
-from unhot.noise.weights import checked_weights
+from unhot.noise.distribution import draw_distinct
+from unhot.noise.rules import checked_weights
 from unhot.tree.given import file_state
 from unhot.types import Doubles
 
-PATIENCE = 16  # draws for each distinct id before the race takes over (unhot.noise.distinct)
+PATIENCE = 16  # draws for each distinct id before the race takes over (unhot.noise.distribution)
 NO_TABLE = np.zeros(1, np.uint64)  # a race needs no alias table
 Seed = int | Generator | None
 
@@ -78,11 +78,11 @@ def log_uniform(
         rank = torch.rand(n, dtype=torch.float64, generator=generator).mul_(log_range).exp_()
         return rank.long().sub_(1).clamp_(max=range_max - 1)
 
-    def probability(ids: Tensor) -> Tensor:
-        return torch.log1p(1.0 / (ids.to(dtype) + 1.0)) / log_range
-
     rule = _Rule(
-        draw, probability, range_max, lambda: np.log1p(1.0 / np.arange(1, range_max + 1)) / log_range
+        draw,
+        lambda ids: torch.log1p(1.0 / (ids.to(dtype) + 1.0)) / log_range,
+        range_max,
+        lambda: np.log1p(1.0 / np.arange(1, range_max + 1)) / log_range,
     )
     classes = checked_classes("true_classes", true_classes, num_true, range_max)
     return _sample(rule, classes, num_sampled, unique, seed)
@@ -95,13 +95,12 @@ def uniform(
     """Draw all classes with equal probability, as `tf.random.uniform_candidate_sampler`."""
     range_max = whole("range_max", range_max, 1)
 
-    def draw(n: int, generator: Generator | None) -> Tensor:
-        return torch.randint(range_max, (n,), generator=generator)
-
-    def probability(ids: Tensor) -> Tensor:
-        return torch.full(ids.shape, 1.0 / range_max, dtype=dtype, device=ids.device)
-
-    rule = _Rule(draw, probability, range_max, lambda: np.full(range_max, 1.0 / range_max))
+    rule = _Rule(
+        lambda n, generator: torch.randint(range_max, (n,), generator=generator),
+        lambda ids: torch.full(ids.shape, 1.0 / range_max, dtype=dtype, device=ids.device),
+        range_max,
+        lambda: np.full(range_max, 1.0 / range_max),
+    )
     classes = checked_classes("true_classes", true_classes, num_true, range_max)
     return _sample(rule, classes, num_sampled, unique, seed)
 
@@ -123,7 +122,10 @@ def fixed_unigram(
     comparing a list.
     """
     classes = checked_classes("true_classes", true_classes, num_true, whole("range_max", range_max, 1))
-    given = _given_weights(unigrams)
+    if isinstance(unigrams, Tensor):
+        # NumPy has no bfloat16, and some devices have no float64
+        unigrams = unigrams.detach().cpu().double().numpy()
+    given = checked_weights("unigrams", () if unigrams is None else unigrams)
     if bool(vocab_file) == (given.size > 0):
         raise ConfigError("fixed_unigram: give the weights either as unigrams or as vocab_file")
     weights: bytes | str = str(vocab_file) if vocab_file else given.tobytes()
@@ -144,14 +146,6 @@ def fixed_unigram(
 
     rule = _Rule(draw, lambda ids: on_device[ids], int(np.count_nonzero(q)), q.copy)
     return _sample(rule, classes, num_sampled, unique, seed)
-
-
-def _given_weights(unigrams: Sequence[float] | NDArray[Any] | Tensor | None) -> Doubles:
-    """Return the weights as an array; an empty one if none are given."""
-    if isinstance(unigrams, Tensor):
-        # NumPy has no bfloat16, and some devices have no float64
-        unigrams = unigrams.detach().cpu().double().numpy()
-    return checked_weights("unigrams", () if unigrams is None else unigrams)
 
 
 @lru_cache(maxsize=8)
@@ -205,10 +199,12 @@ def learned_unigram(
         ticket = torch.randint(2**62, (n,), generator=generator).to(seen.device) % cumulative[-1]
         return torch.searchsorted(cumulative, ticket, right=True)
 
-    def probability(ids: Tensor) -> Tensor:
-        return seen[ids].to(dtype) / cumulative[-1].to(dtype)
-
-    rule = _Rule(draw, probability, range_max, lambda: (seen.double() / cumulative[-1]).cpu().numpy())
+    rule = _Rule(
+        draw,
+        lambda ids: seen[ids].to(dtype) / cumulative[-1].to(dtype),
+        range_max,
+        lambda: (seen.double() / cumulative[-1]).cpu().numpy(),
+    )
     drawn = _sample(rule, classes, num_sampled, unique, seed)
     seen.index_add_(0, classes.reshape(-1), torch.ones_like(classes.reshape(-1)))
     return drawn
@@ -232,16 +228,13 @@ def all(
 
 def _sample(rule: _Rule, true_classes: Tensor, num_sampled: int, unique: bool, seed: Seed) -> Candidates:
     """Draw, and compute the expected counts of the true classes and of the draws."""
-    k, generator = whole("num_sampled", num_sampled, 1), _generator(seed)
+    k = whole("num_sampled", num_sampled, 1)
+    generator = seed
+    if generator is not None and not isinstance(generator, Generator):
+        generator = Generator().manual_seed(whole("seed", seed, 0, 2**63 - 1))
     ids, tries = _distinct(rule, k, generator) if unique else (rule.draw(k, generator), float(k))
     ids = ids.to(true_classes.device)
     return Candidates(ids, *(_expected(rule.probability(of), k, tries) for of in (true_classes, ids)))
-
-
-def _generator(seed: Seed) -> Generator | None:
-    if seed is None or isinstance(seed, Generator):
-        return seed
-    return Generator().manual_seed(whole("seed", seed, 0, 2**63 - 1))
 
 
 def _expected(q: Tensor, k: int, tries: float) -> Tensor:
@@ -253,7 +246,7 @@ def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor,
     """Draw until k ids are distinct, in the order of their first appearance, and count the tries.
 
     If the last ids are too rare to wait for, a race gives them with exactly the same distribution (see
-    unhot.noise.distinct).
+    unhot.noise.distribution).
     """
     if k > rule.possible:
         raise ConfigError(

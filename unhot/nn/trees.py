@@ -4,10 +4,9 @@ The paths stay flat arrays, as in `unhot.tree`. A batch of paths is one look-up 
 steps.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from unhot.errors import ConfigError
@@ -24,21 +23,19 @@ class TreePaths(NamedTuple):
 
 
 def tree_paths(tree: Paths, device: torch.device | str | None = None) -> TreePaths:
-    """Return the paths on a device; on the CPU they share the memory of the arrays, unless read-only."""
+    """Return the paths on a device; on the CPU they share the memory of the arrays, unless read-only.
+
+    Read-only arrays are copied: torch has no read-only tensors and warns. A compiled graph cannot read the
+    flag, and does not warn.
+    """
     if not isinstance(tree, Paths):
         raise ConfigError(
             f"tree of type {type(tree).__name__}: must be a tree of unhot.tree, such as huffman(counts)"
         )
-    start, node, code = (torch.as_tensor(_writeable(part), device=device) for part in tree)
+    compiling = torch.compiler.is_compiling()
+    arrays = (part if compiling or part.flags.writeable else part.copy() for part in tree)
+    start, node, code = (torch.as_tensor(array, device=device) for array in arrays)
     return TreePaths(start, node, code, longest(tree))
-
-
-def _writeable(part: NDArray[Any]) -> NDArray[Any]:
-    """Return the array, or a copy if it is read-only: torch has no read-only tensors and warns.
-
-    A compiled graph cannot read the flag, and does not warn.
-    """
-    return part if torch.compiler.is_compiling() or part.flags.writeable else part.copy()
 
 
 def steps_of(tree: TreePaths, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -2,8 +2,7 @@
 
     q                 rules.py (unigram, uniform, log-uniform); choose.py finds a distribution by its name, or
                       reads it from a file
-    draws from q      alias.py (inside kernels), distribution.py (`Noise`, for Python), distinct.py (without
-                      replacement)
+    draws from q      alias.py (inside kernels), distribution.py (`Noise`, for Python; without replacement)
     counts c          expected.py: how often each id is expected among k draws
 
     >>> from unhot.noise import Noise

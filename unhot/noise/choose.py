@@ -16,14 +16,12 @@ from __future__ import annotations
 import math
 from array import array
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.errors import ConfigError, DataError, FormatError, whole
-from unhot.noise.rules import log_uniform, uniform, unigram
-from unhot.noise.weights import checked_weights, normalised
+from unhot.noise.rules import checked_weights, log_uniform, normalised, uniform, unigram
 from unhot.regular import named_size
 from unhot.types import Counts, Doubles
 
@@ -37,7 +35,15 @@ def file_weights(path: str | Path) -> Doubles:
     try:
         named_size(Path(path))  # a saved model may name anything: a pipe would block
         with Path(path).open("rb") as file:
-            _read(path, file, weights)
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
+                if len(line) > LONGEST_LINE:
+                    raise FormatError(
+                        f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes: this is not a file of "
+                        "weights"
+                    )
+                text = line.removeprefix(UTF8_MARK) if number == 1 else line
+                if text.strip(b"\r\n"):
+                    weights.append(_weight(path, number, text.rpartition(b",")[2].strip()))
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
@@ -45,20 +51,6 @@ def file_weights(path: str | Path) -> Doubles:
     if not weights:
         raise FormatError(f"{path}: holds no weights: every line must end with a number")
     return np.array(weights)
-
-
-def _read(path: str | Path, file: BinaryIO, weights: array[float]) -> None:
-    number = 0
-    while line := file.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            raise FormatError(
-                f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes: this is not a file of weights"
-            )
-        if number == 1:
-            line = line.removeprefix(UTF8_MARK)
-        if line.strip(b"\r\n"):
-            weights.append(_weight(path, number, line.rpartition(b",")[2].strip()))
 
 
 def _weight(path: str | Path, number: int, field: bytes) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.errors import ConfigError, whole
-from unhot.noise.weights import checked_weights
+from unhot.noise.rules import checked_weights
 from unhot.types import Doubles
 
 STEPS = 100  # the most steps of Newton's method; it takes 5 to 40

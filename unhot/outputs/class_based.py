@@ -64,8 +64,7 @@ class ClassBased(OutputLayer):
 
     def groups(self, counts: Counts) -> Groups:
         """Return the classes as groups of rows."""
-        named = isinstance(self.classes, str) and self.classes.startswith(FILE)
-        given = self.read_file("classes").tobytes() if named else b""
+        given = self.read_file("classes").tobytes() if self.files() else b""
         return _groups(self.classes, self.levels, given, counts.tobytes())
 
     def columns(self, counts: Counts, targets: int) -> int:

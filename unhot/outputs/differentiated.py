@@ -74,16 +74,14 @@ class Differentiated(LogProbabilityLayer):
             )
 
     def bands(self, counts: Counts, dim: int) -> list[Band]:
-        """Return the bands, the most frequent words first: the words of each and the slice they use."""
+        """Return the bands, the most frequent words first: the words of each and the slice they use.
+
+        The lengths of slices are as given, or half of what is left.
+        """
         dim = whole("dim", dim, 1)
         most = min(len(given_numbers(self.widths)) or BANDS, dim)
         ends = [*cutoffs_of("differentiated:cutoffs", self.cutoffs, counts, most), counts.size]
-        words = np.split(ranked(counts), ends[:-1])
-        last = np.cumsum(self._widths(len(ends), dim)).tolist()
-        return [Band(*band) for band in zip(words, [0, *last], last, strict=False)]
-
-    def _widths(self, bands: int, dim: int) -> list[int]:
-        """Return the length of each band's slice: as given, or half of what is left."""
+        bands = len(ends)
         if bands > dim:
             raise ConfigError(
                 f"differentiated:cutoffs={self.cutoffs}: "
@@ -99,7 +97,9 @@ class Differentiated(LogProbabilityLayer):
         for behind in range(bands - 1, -1, -1) if not widths else ():
             widths.append(max(1, min(left // 2, left - behind)) if behind else left)
             left -= widths[-1]
-        return widths
+        last = np.cumsum(widths).tolist()
+        words = np.split(ranked(counts), ends[:-1])
+        return [Band(*band) for band in zip(words, [0, *last], last, strict=False)]
 
     def grown_rows(self, moved: Ids) -> Ids:
         """Refuse a grown vocabulary: other counts would move words to bands with slices of other lengths."""

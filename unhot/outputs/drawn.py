@@ -101,7 +101,15 @@ class DrawnLayer(OutputLayer):
         too long.
         """
         if self.corrected and self.noise == "unigram":
-            self._check_positive(counts)
+            never = np.flatnonzero(np.asarray(counts) == 0)
+            if never.size:
+                ids = ", ".join(str(i) for i in never[:SHOWN]) + (", ..." if never.size > SHOWN else "")
+                raise ConfigError(
+                    f"{self.name}:noise=unigram: {never.size:,} of {len(counts):,} words have the count 0 "
+                    f"(ids {ids}) and are never drawn, but {self.name} divides by how often a word is drawn; "
+                    "give each word a count of at least 1, for instance with counts.clip(1), or set "
+                    "noise=uniform"
+                )
         weights = self.read_file("noise") if self.files() else None
         q = noise_probability(self.noise, counts, self.power, weights)
         if self.unique and (needed := _tries(q, self.k)) > MAX_TRIES * self.k:
@@ -123,17 +131,6 @@ class DrawnLayer(OutputLayer):
                 f"but {self.name} divides by how often a word is drawn; use noise that covers all words"
             )
         return np.log(expected_counts(q, self.k, unique=self.unique))
-
-    def _check_positive(self, counts: Counts) -> None:
-        """Raise a `ConfigError` that names the words of count 0, which unigram noise never draws."""
-        never = np.flatnonzero(np.asarray(counts) == 0)
-        if never.size:
-            ids = ", ".join(str(i) for i in never[:SHOWN]) + (", ..." if never.size > SHOWN else "")
-            raise ConfigError(
-                f"{self.name}:noise=unigram: {never.size:,} of {len(counts):,} words have the count 0 "
-                f"(ids {ids}) and are never drawn, but {self.name} divides by how often a word is drawn; "
-                "give each word a count of at least 1, for instance with counts.clip(1), or set noise=uniform"
-            )
 
     def fixed_ln_z(self) -> float:
         """Return the fixed ln Z by which all scores exceed log P; 0 unless a setting gives it."""

@@ -223,7 +223,7 @@ class OutputLayer:
 
     def takes_together(self) -> bool:
         """Return whether several targets are the labels of one example, not examples of their own."""
-        return False
+        return bool(getattr(self, "together", False))
 
     def decisions(self, target: int, counts: Counts) -> list[tuple[str, int, float]]:
         """Return the scores that decide on a target: (what is decided, output row, sign of its score)."""

@@ -59,10 +59,6 @@ class OneVsAll(OutputLayer):
         """Return the layer for lines with several labels: it takes them together."""
         return replace(self, together=True)
 
-    def takes_together(self) -> bool:
-        """Return whether targets are labels of one example."""
-        return self.together
-
     def count_loss(self, counts: Counts) -> LogisticLoss:
         """Return the loss of a whole text: the logistic loss as if every word were drawn once."""
         return LogisticLoss(np.ones(counts.size, np.float32), True, np.zeros(0, np.float32))

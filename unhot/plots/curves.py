@@ -54,7 +54,10 @@ def curves(
     if points:
         for level in levels:
             if level.perplexity <= axis.get_ylim()[1]:  # not above the upper edge
-                _draw_level(axis, level)
+                height, colour = level.perplexity, level.colour
+                axis.axhline(height, color=colour, linewidth=1.0, linestyle=(0, level.dashes), zorder=0)
+                where = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+                axis.annotate(level.name, (0.0, height), (4, 3), color=colour, size=9, **where)
         _name_lines(axis, points, [styles[name]["color"] for name in points])
     return axis
 
@@ -113,13 +116,6 @@ def nice_numbers(first: float, last: float) -> list[float]:
         if len(found) <= TICKS:
             break
     return found
-
-
-def _draw_level(axis: Any, level: SteadyLine) -> None:
-    height, colour = level.perplexity, level.colour
-    axis.axhline(height, color=colour, linewidth=1.0, linestyle=(0, level.dashes), zorder=0)
-    where = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    axis.annotate(level.name, (0.0, height), (4, 3), color=colour, size=9, **where)
 
 
 def _name_lines(axis: Any, points: Mapping[str, Curve], colours: Sequence[str]) -> None:

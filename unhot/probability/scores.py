@@ -78,5 +78,4 @@ def tempered(scores: Doubles, temperature: float) -> Doubles:
             return simple
         # halved, so that the difference of two finite scores stays finite; equal infinite scores differ by 0
         half = np.where(scores == top, 0.0, scores / 2 - top / 2)
-        below: Doubles = np.where(half > -np.inf, half / temperature * 2, -np.inf)
-    return below
+        return np.where(half > -np.inf, half / temperature * 2, -np.inf)

@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import TYPE_CHECKING
-
 from unhot.screen.notebook import NotebookBar, in_notebook
 from unhot.train.history import UNITS
 from unhot.train.progress import Progress
-
-if TYPE_CHECKING:
-    from unhot.screen.console import Bar
-
-
-def _new_bar(quiet: bool) -> Bar | NotebookBar:
-    from unhot.screen.console import Bar
-
-    if in_notebook() and not quiet:
-        return NotebookBar()
-    return Bar("{task.description:<10}", "{task.percentage:>3.0f}%  {task.fields[text]}", quiet=quiet)
 
 
 class TrainingBar:
@@ -26,8 +12,15 @@ class TrainingBar:
 
     def __init__(self, *, quiet: bool = False) -> None:
         """Make the bar; `quiet` shows nothing."""
+        from unhot.screen.console import Bar
+
         self._quiet = quiet
-        self._bar = _new_bar(quiet)
+        behind = "{task.percentage:>3.0f}%  {task.fields[text]}"
+        self._bar: Bar | NotebookBar = (
+            NotebookBar()
+            if in_notebook() and not quiet
+            else Bar("{task.description:<10}", behind, quiet=quiet)
+        )
         self.unit = "words"  # the unit of progress
 
     def __enter__(self) -> TrainingBar:
@@ -36,9 +29,7 @@ class TrainingBar:
         self._bar.show("reading", 0, None, "")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *stopped: object) -> None:
         """Stop drawing."""
         self.stop()
 

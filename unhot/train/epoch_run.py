@@ -75,7 +75,6 @@ class Result(NamedTuple):
     """The position after a chunk, or the error that the chunk raised."""
 
     position: Position
-    words: int
     lr: float
     error: BaseException | None
 
@@ -227,11 +226,12 @@ class EpochRun(ABC, Generic[C]):
         loss = self.history.position.loss
         if not np.isfinite(loss) or ((last or self._keeps(epoch + 1)) and not self.finite()):
             self._restore()
+            chunks = f" and {self._before.chunk} chunks" if self._before.chunk else ""
+            lower = min(self._plan.lr / 4, self._plan.usual_lr or np.inf)  # not above the model's default
             raise Diverged(
                 f"training left the finite numbers in epoch {epoch + 1} with lr={self._plan.lr:g}: the "
-                "model is back to where it was "
-                f"after {self._before.epoch} epochs{self._chunks_before()}; try a lower lr, for example "
-                f"{self._lower_lr():g}"
+                f"model is back to where it was after {self._before.epoch} epochs{chunks}; try a lower lr, "
+                f"for example {lower:g}"
             )
         self.publish()
         self._validate(epoch)  # before the position moves on: after Ctrl-C, resuming measures again
@@ -266,14 +266,6 @@ class EpochRun(ABC, Generic[C]):
         """Return whether the state is checked and copied before an epoch."""
         return (epoch - self._first) % self._plan.keep_every == 0
 
-    def _lower_lr(self) -> float:
-        """Return a learning rate to try next: a quarter of this one, but not above the model's default."""
-        quarter, usual = self._plan.lr / 4, self._plan.usual_lr
-        return min(quarter, usual) if usual else quarter
-
-    def _chunks_before(self) -> str:
-        return f" and {self._before.chunk} chunks" if self._before.chunk else ""
-
     def _until_due(self, epoch: int) -> bool:
         """Train the remaining chunks; stop and return True when a checkpoint is due."""
         first, due = self.history.position.chunk, False
@@ -293,7 +285,7 @@ class EpochRun(ABC, Generic[C]):
 
     def _train_chunk(self, epoch: int, chunk: C, thread: int) -> Result:
         if self._failed is not None:
-            return Result(self.history.position, 0, 0.0, self._failed)
+            return Result(self.history.position, 0.0, self._failed)
         try:
             self._share = self.time_share()
             lr = self.rate(epoch, chunk)
@@ -302,17 +294,17 @@ class EpochRun(ABC, Generic[C]):
                 at = self.history.position
                 at = Position(at.epoch, at.chunk + 1, at.loss + loss, at.pairs + pairs, at.all_pairs + pairs)
                 self.history.position = at
-            return Result(at, self._words_at(at), lr, None)
+            return Result(at, lr, None)
         except BaseException as error:  # passed to the main thread, which raises it
             self._failed = error
-            return Result(self.history.position, 0, 0.0, error)
+            return Result(self.history.position, 0.0, error)
 
     def _report(self, result: Result, epoch: int) -> None:
         if result.error is not None:
             raise result.error
         at = result.position
         if np.isfinite(at.loss):
-            self.history.words, self._lr = result.words, result.lr
+            self.history.words, self._lr = self._words_at(at), result.lr
             self._tell("progress", epoch + 1, at.loss / max(at.pairs, 1))
 
     def _checkpoint(self) -> None:

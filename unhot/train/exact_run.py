@@ -260,5 +260,4 @@ def descend(array: Floats, squares: Floats, gradient: Floats, lr: float, times: 
 
 def mean_of(sums: Doubles) -> Floats:
     """Return the factors that turn sums over that many pairs into means."""
-    out: Floats = (1.0 / np.maximum(sums, 1.0)).astype(np.float32)
-    return out
+    return np.asarray(1.0 / np.maximum(sums, 1.0), np.float32)

@@ -10,7 +10,6 @@ import logging
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 from unhot.json_file import json_text, plain
@@ -58,7 +57,7 @@ class Callback(Protocol):
         """Handle one report."""
 
 
-class JsonLog:
+class JsonLog(contextlib.AbstractContextManager["JsonLog"]):
     """Write reports as JSON lines: all of them, except that `progress` comes once in so many seconds."""
 
     def __init__(self, path: str | Path, seconds: float = 0.5, *, append: bool = False) -> None:
@@ -91,12 +90,6 @@ class JsonLog:
         with contextlib.suppress(OSError):  # buffered lines that could not be written
             self._file.close()
 
-    def __enter__(self) -> JsonLog:
-        """Return the log itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *stopped: object) -> None:
         """Close the file."""
         self.close()

@@ -54,14 +54,6 @@ def even_chunks(count: int, size: int) -> list[Chunk]:
     return [Chunk(number, size * number // count) for number in range(count)]
 
 
-def chunk_size(ids: int, columns: int, fewest: int = 1) -> int:
-    """Return the positions of a chunk, at least `fewest`, for a corpus of `ids` and steps of `columns`."""
-    return max(
-        fewest,
-        min(max(SMALLEST, min(CHUNK, ids // FEWEST_CHUNKS)), max(SHORTEST, CHUNK * USUAL_COLUMNS // columns)),
-    )
-
-
 def text_chunks(
     sizes: Sequence[int],
     columns: int,
@@ -75,16 +67,15 @@ def text_chunks(
     shard that no chunk and no piece may cross; with cuts, the stretches between them are trained in sequence.
     `whole` is the number of positions of a piece that must not be cut, such as a walk.
     """
-    size = chunk_size(sum(sizes), columns, fewest if whole is None else max(fewest, whole))
+    usual = max(SMALLEST, min(CHUNK, sum(sizes) // FEWEST_CHUNKS))
+    size = max(fewest, whole or 1, min(usual, max(SHORTEST, CHUNK * USUAL_COLUMNS // columns)))
     piece = min(PIECE, size) if whole is None else whole
     chunks: list[TextChunk] = []
-    before = 0
     for number, ids in enumerate(sizes):
         edges = [*(cuts[number].tolist() if cuts else [0]), ids]
         for begin, end in itertools.pairwise(edges):
-            stretch = TextChunk(0, 0, number, before, begin, end, piece, begin, end)
+            stretch = TextChunk(0, 0, number, sum(sizes[:number]), begin, end, piece, begin, end)
             chunks += _cut(stretch, size // piece * piece)
-        before += ids
     if not cuts:
         chunks.sort(key=lambda chunk: chunk.stop / chunk.end)
     return _numbered(chunks)
@@ -93,12 +84,11 @@ def text_chunks(
 def chunks_of_size(shards: list[Shard], size: int) -> list[TextChunk]:
     """Cut an epoch into chunks of `size` positions, in the order of the text; each is one piece."""
     chunks: list[TextChunk] = []
-    before = 0
-    for number, shard in enumerate(shards):
-        for begin in range(0, shard.ids.size, size):
-            end = min(begin + size, shard.ids.size)
-            chunks.append(TextChunk(0, 0, number, before, begin, end, size, begin, end))
-        before += shard.ids.size
+    sizes = [shard.ids.size for shard in shards]
+    for number, ids in enumerate(sizes):
+        for begin in range(0, ids, size):
+            end = min(begin + size, ids)
+            chunks.append(TextChunk(0, 0, number, sum(sizes[:number]), begin, end, size, begin, end))
     return _numbered(chunks)
 
 

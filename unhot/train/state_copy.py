@@ -36,7 +36,8 @@ class StateCopy:
             raise FormatError("the best epoch of an interrupted training is damaged: train again")
         self._copies: dict[str, Any] = {}
         self._file: Any = None
-        if sum(array.nbytes for array in state.values()) > LARGE and _of_numpy(state):
+        of_numpy = all(isinstance(array, np.ndarray) for array in state.values())
+        if of_numpy and sum(array.nbytes for array in state.values()) > LARGE:
             self._file = tempfile.TemporaryFile(prefix="unhot-")  # noqa: SIM115
             weakref.finalize(self, self._file.close)
 
@@ -74,10 +75,6 @@ class StateCopy:
             part = mapped[at : at + array.nbytes]
             self._copies[name] = part.view(array.dtype).reshape(array.shape)
             at += array.nbytes
-
-
-def _of_numpy(arrays: Mapping[str, Any]) -> bool:
-    return all(isinstance(array, np.ndarray) for array in arrays.values())
 
 
 def _kinds(arrays: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:

@@ -17,11 +17,6 @@ from unhot.errors import ConfigError
 _parent = os.getpid()
 
 
-def usable_threads(number: int) -> int:
-    """Return how many threads PyTorch may use here: one in a forked child."""
-    return number if os.getpid() == _parent else 1
-
-
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
@@ -66,9 +61,9 @@ def join_group(device: torch.device) -> tuple[int, int]:
 
 @contextmanager
 def working_threads(number: int) -> Iterator[None]:
-    """Let PyTorch work with so many CPU threads for the length of a `with` block."""
+    """Let PyTorch work with so many CPU threads for the length of a `with` block; a forked child with one."""
     before = torch.get_num_threads()
-    torch.set_num_threads(usable_threads(number))
+    torch.set_num_threads(number if os.getpid() == _parent else 1)
     try:
         yield
     finally:

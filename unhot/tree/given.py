@@ -48,8 +48,7 @@ def _bits(codes: Sequence[str]) -> tuple[Bytes, Starts]:
                 f"the code {code!r} of id {i} is of type {type(code).__name__}: "
                 "codes must be str of 0s and 1s"
             )
-    start = np.zeros(len(codes) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, codes), np.int64, len(codes)), out=start[1:])
+    start = np.append(0, np.cumsum(np.fromiter(map(len, codes), np.int64, len(codes))))
     # one byte for each character; a character outside Latin-1 becomes a question mark
     bits = np.frombuffer("".join(codes).encode("latin-1", "replace"), np.uint8) - np.uint8(ord("0"))
     if bits.size and bits.max() > 1:

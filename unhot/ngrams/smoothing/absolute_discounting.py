@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unhot.ngrams.smoothing.smoothing import Ngram, Rule, Smoothing, Tables, Tally, smoothing
+from unhot.ngrams.smoothing.smoothing import Ngram, Note, Rule, Smoothing, Tables, Tally, smoothing
 
 FALLBACK = 0.5  # the discount if there is no n-gram of count one, or all have it
 
 
-def closed_discount(tally: Tally, note: Callable[[str], None]) -> float:
+def closed_discount(tally: Tally, note: Note) -> float:
     """Return n1 / (n1 + 2 n2); FALLBACK with a note if n1 or n2 is zero."""
     once, twice = tally.n[1:3].tolist()
     if not once or not twice:
@@ -52,11 +52,9 @@ class AbsoluteDiscounting(Smoothing):
 
     discount: float | None = None  # D; by default that of the formula, for each order
 
-    def __post_init__(self) -> None:
-        """Check the discount."""
-        self.check("discount", 0.0, 1.0)
+    limits = {"discount": (0.0, 1.0)}
 
-    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+    def rule(self, tally: Tally, note: Note) -> Rule:
         """Take D from all counts."""
         discount = closed_discount(tally, note) if self.discount is None else self.discount
         return Rule(np.zeros(1), discount)
@@ -66,6 +64,6 @@ class AbsoluteDiscounting(Smoothing):
         after = tables.adjusted if self.adjusted else tables.after
 
         def discount(order: int, count: int) -> float:
-            return self.rule(tables.tally(order, self.adjusted), lambda line: None).minus
+            return self.rule(tables.tally(order, self.adjusted, False), lambda line: None).minus
 
         return interpolated(after, len(tables.words), discount, history, word)

@@ -3,12 +3,11 @@
 p(w | h) = (c(hw) + k) / (c(h) + k V)
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from unhot.ngrams.smoothing.smoothing import FLAT, Ngram, Rule, Smoothing, Tables, Tally, smoothing
+from unhot.ngrams.smoothing.smoothing import FLAT, Ngram, Note, Rule, Smoothing, Tables, Tally, smoothing
 
 
 @smoothing("add_k")
@@ -19,11 +18,9 @@ class AddK(Smoothing):
     how = FLAT
     k: float = 1.0  # added to each count
 
-    def __post_init__(self) -> None:
-        """Check k."""
-        self.check("k", np.finfo(np.float64).tiny)
+    limits = {"k": (np.finfo(np.float64).tiny, np.inf)}
 
-    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+    def rule(self, tally: Tally, note: Note) -> Rule:
         """Add k to all counts, also to zero."""
         return Rule(np.array([self.k]), -self.k, plus=self.k * tally.words, how=FLAT, fixed=self.k)
 

@@ -16,7 +16,6 @@ has these weights, and the counts of all lines.
 Reference: Jelinek and Mercer, Interpolated estimation of Markov source parameters from sparse data, 1980.
 """
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +23,8 @@ import numpy as np
 
 from unhot.kernels.jit import kernel
 from unhot.ngrams.levels import NgramCounts
-from unhot.ngrams.seeking import Sorted, bucket_of, seek
-from unhot.ngrams.smoothing.smoothing import Ngram, Rule, Smoothing, Tables, Tally, smoothing
-from unhot.ngrams.symbols import BEGIN, END, SYMBOLS, key_of
+from unhot.ngrams.smoothing.smoothing import Ngram, Note, Rule, Smoothing, Tables, Tally, smoothing
+from unhot.ngrams.symbols import BEGIN, Sorted, bucket_of, key_of, seek
 from unhot.types import Doubles, Ids
 
 BUCKETS = 64
@@ -41,50 +39,21 @@ class JelinekMercer(Smoothing):
 
     held_out: int = 10  # weights are learned on each held_out-th line
 
+    limits = {"held_out": (2, np.inf)}
+
     @property
     def step(self) -> int:
         """Each so many-th line is held out."""
         return self.held_out
 
-    def __post_init__(self) -> None:
-        """Check the number."""
-        self.check("held_out", 2)
-
-    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+    def rule(self, tally: Tally, note: Note) -> Rule:
         """Divide by S / l."""
         return Rule(weights=tally.weights)
 
     def reference(self, tables: Tables, history: Ngram, word: str) -> float:
-        """Compute the formula with the weights of the tables, see `reference_weights`."""
+        """Compute the formula with the weights of the tables."""
         weights = tables.weights
         return tables.mixed(lambda order, total, _: weights[order][total.bit_length() - 1], history, word)
-
-
-def reference_weights(tables: Tables, held: Iterable[Sequence[str]]) -> list[Doubles]:
-    """Learn the weights of each order from dictionaries, in float64; `tables` has the other lines."""
-    weights = [np.full(BUCKETS, START) for _ in range(tables.order)]
-    lines = [(SYMBOLS[BEGIN], *line, SYMBOLS[END]) for line in held]
-    for _ in range(ROUNDS):
-        sums = np.zeros((tables.order, BUCKETS, 2))
-        for line in lines:
-            for at in range(1, len(line)):
-                parts, used = [1 / len(tables.words)], []
-                for order in range(min(tables.order, at + 1)):
-                    found = tables.after.get(line[at - order : at])
-                    if not found:
-                        break
-                    bucket = found.total().bit_length() - 1
-                    weight = weights[order][bucket]
-                    parts = [part * (1 - weight) for part in parts]
-                    parts.append(weight * found[line[at]] / found.total())
-                    used.append((order, bucket))
-                for order, bucket in used:
-                    whole = sum(parts)
-                    sums[order, bucket] += parts[order + 1] / whole, sum(parts[: order + 2]) / whole
-        for order in range(tables.order):
-            reached = sums[order, :, 1] > 0
-            weights[order][reached] = sums[order, reached, 0] / sums[order, reached, 1]
-    return weights
 
 
 def learned_weights(counts: NgramCounts, tokens: Ids, words: int) -> list[Doubles]:

@@ -15,12 +15,21 @@ words, nothing is taken.
 Reference: Katz, Estimation of probabilities from sparse data, 1987.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from unhot.ngrams.smoothing.smoothing import BACK_OFF, MOST, Ngram, Rule, Smoothing, Tables, Tally, smoothing
+from unhot.ngrams.smoothing.smoothing import (
+    BACK_OFF,
+    MOST,
+    Ngram,
+    Note,
+    Rule,
+    Smoothing,
+    Tables,
+    Tally,
+    smoothing,
+)
 from unhot.types import Doubles
 
 TINY = 1e-12  # a smaller probability of all unseen words together counts as none
@@ -34,11 +43,9 @@ class Katz(Smoothing):
     how = BACK_OFF
     k: int = 5  # counts above this are not discounted
 
-    def __post_init__(self) -> None:
-        """Check k: n_{k+1} must be counted."""
-        self.check("k", 1, MOST - 2)
+    limits = {"k": (1, MOST - 2)}  # n_{k+1} must be counted
 
-    def discounts(self, tally: Tally, note: Callable[[str], None]) -> Doubles:
+    def discounts(self, tally: Tally, note: Note) -> Doubles:
         """Return d_1 .. d_k; with a note (r - 1/2) / r, if the counts of counts give none between 0 and 1."""
         r, n = np.arange(1, self.k + 1), tally.n.astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -52,7 +59,7 @@ class Katz(Smoothing):
         )
         return (r - 0.5) / r
 
-    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+    def rule(self, tally: Tally, note: Note) -> Rule:
         """Multiply the counts 1 .. k by their discounts."""
         found = self.discounts(tally, note)
         return Rule(np.append(0.0, found * np.arange(1, self.k + 1)), how=BACK_OFF)
@@ -66,7 +73,8 @@ class Katz(Smoothing):
 
         if not found:
             return lower(word)
-        total, discounts = found.total(), self.discounts(tables.tally(len(history) + 1), lambda line: None)
+        tally, total = tables.tally(len(history) + 1, False, False), found.total()
+        discounts = self.discounts(tally, lambda line: None)
         left = {seen: c * (discounts[c - 1] if c <= self.k else 1.0) for seen, c in found.items()}
         unseen = 1 - sum(lower(seen) for seen in found)
         if unseen <= TINY:

@@ -6,10 +6,9 @@ Words that never followed a history have probability zero, and so have unknown w
 was never seen, the formula says nothing, and the longest history that was seen takes its place.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from unhot.ngrams.smoothing.smoothing import Ngram, Rule, Smoothing, Tables, Tally, smoothing
+from unhot.ngrams.smoothing.smoothing import Ngram, Note, Rule, Smoothing, Tables, Tally, smoothing
 
 
 @smoothing("maximum_likelihood")
@@ -17,7 +16,7 @@ from unhot.ngrams.smoothing.smoothing import Ngram, Rule, Smoothing, Tables, Tal
 class MaximumLikelihood(Smoothing):
     """c / S."""
 
-    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+    def rule(self, tally: Tally, note: Note) -> Rule:
         """Nothing is taken from counts, so nothing is left for shorter histories."""
         return Rule()
 

@@ -10,18 +10,17 @@ appeared. lmplz closes its last n-grams so. The effect is nearly none, but the p
 Reference: Chen and Goodman, An empirical study of smoothing techniques for language modeling, 1998.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from unhot.ngrams.smoothing.absolute_discounting import interpolated
-from unhot.ngrams.smoothing.smoothing import Ngram, Rule, Smoothing, Tables, Tally, smoothing
+from unhot.ngrams.smoothing.smoothing import Ngram, Note, Rule, Smoothing, Tables, Tally, smoothing
 
 FALLBACK = (0.5, 1.0, 1.5)
 
 
-def closed_discounts(tally: Tally, note: Callable[[str], None]) -> tuple[float, ...]:
+def closed_discounts(tally: Tally, note: Note) -> tuple[float, ...]:
     """Return D1, D2, D3+; FALLBACK with a note if a count of counts is zero, or a discount out of range."""
     n = tally.n[:5].astype(np.float64)
     if n[1:4].all():
@@ -45,7 +44,7 @@ class ModifiedKneserNey(Smoothing):
     adjusted = True
     as_lmplz = True
 
-    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+    def rule(self, tally: Tally, note: Note) -> Rule:
         """Take D1, D2 or D3+."""
         one, two, more = closed_discounts(tally, note)
         return Rule(np.array([0.0, 1 - one, 2 - two]), more)

@@ -26,13 +26,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from unhot.errors import ConfigError, finite
-from unhot.ngrams.symbols import SYMBOLS
 from unhot.specs import parse_spec, registering, spec_of
 from unhot.types import Counts, Doubles
 
@@ -41,6 +40,7 @@ MOST = 16  # counts of counts are kept for 0 .. MOST - 1
 SMOOTHINGS: dict[str, type[Smoothing]] = {}
 Kind = TypeVar("Kind", bound="type[Smoothing]")
 Ngram = tuple[str, ...]
+Note = Callable[[str], None]  # is told what is unusual about the counts
 
 
 class Rule(NamedTuple):
@@ -74,6 +74,15 @@ class Smoothing:
     as_lmplz: ClassVar[bool] = False  # whether counts of counts have the exception of lmplz
     normalised: ClassVar[bool] = True  # whether the result are probabilities
     how: ClassVar[int] = INTERPOLATED
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {}  # the least and the most of settings
+
+    def __post_init__(self) -> None:
+        """Raise a `ConfigError` unless each setting with limits is None or a number between them."""
+        for field, (low, high) in self.limits.items():
+            value = getattr(self, field)
+            if value is not None and not low <= finite(f"{self.name}:{field}", value) <= high:
+                limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
+                raise ConfigError(f"{self.name}:{field}={value}: must be {limits}")
 
     @property
     def step(self) -> int:
@@ -85,7 +94,7 @@ class Smoothing:
         """The weight for each word by which a history that was never seen is shortened."""
         return 1.0
 
-    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+    def rule(self, tally: Tally, note: Note) -> Rule:
         """Return the rule of an order; tell `note` if the counts do not allow the usual formula."""
         raise NotImplementedError
 
@@ -100,55 +109,15 @@ class Smoothing:
         """Return the smoothing as a spec string; `parse_smoothing` reads it back."""
         return spec_of(self.name, self)
 
-    def check(self, field: str, low: float, high: float = math.inf) -> None:
-        """Raise a `ConfigError` unless a setting is None or a number from low to high."""
-        value = getattr(self, field)
-        if value is None:
-            return
-        if not low <= finite(f"{self.name}:{field}", value) <= high:
-            limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
-            raise ConfigError(f"{self.name}:{field}={value}: must be {limits}")
 
+class Tables(NamedTuple):
+    """The n-grams of a text as dictionaries, for references; a history that is missing has no words."""
 
-class Tables:
-    """The n-grams of a text as dictionaries, for references.
-
-    counts[ngram], after[history][word] and before[ngram] (the different words before it) have the n-grams of
-    all orders; words: all that can be predicted.
-    """
-
-    def __init__(self, lines: Iterable[Sequence[str]], order: int, words: Iterable[str] = ()) -> None:
-        """Count the n-grams of lines; `words`: further words of the vocabulary."""
-        self.order = order
-        self.weights: list[Doubles] = []  # of Jelinek-Mercer, for each order
-        self.counts: Counter[Ngram] = Counter()
-        before: defaultdict[Ngram, set[str]] = defaultdict(set)
-        for line in lines:
-            tokens = (SYMBOLS[1], *line, SYMBOLS[2])
-            for first in range(len(tokens)):
-                for last in range(first + 1, min(first + order, len(tokens)) + 1):
-                    self.counts[tokens[first:last]] += 1
-                    if first:
-                        before[tokens[first:last]].add(tokens[first - 1])
-        self.before = {ngram: len(found) for ngram, found in before.items()}
-        self.after: defaultdict[Ngram, Counter[str]] = defaultdict(Counter)
-        self.adjusted: defaultdict[Ngram, Counter[str]] = defaultdict(Counter)
-        for ngram, count in self.counts.items():
-            if ngram != (SYMBOLS[1],):
-                self.after[ngram[:-1]][ngram[-1]] = count
-                longest = len(ngram) == order or ngram[0] == SYMBOLS[1]
-                self.adjusted[ngram[:-1]][ngram[-1]] = count if longest else self.before[ngram]
-        self.words = {SYMBOLS[0], SYMBOLS[2], *words, *self.after[()]}
-
-    def tally(self, order: int, adjusted: bool = False, as_lmplz: bool = False) -> Tally:
-        """Return the counts of counts of an order."""
-        after = self.adjusted if adjusted else self.after
-        found = [count for history in after if len(history) == order - 1 for count in after[history].values()]
-        last = self.last(order) if as_lmplz and order < self.order else None
-        if last is not None:
-            found.remove(after[last[:-1]][last[-1]])
-            found.append(self.counts[last])
-        return Tally(order, np.bincount(found, minlength=MOST)[:MOST], len(self.words))
+    words: Set[str]  # all that can be predicted
+    after: defaultdict[Ngram, Counter[str]]  # after[history][word]: how often the word occurs there
+    adjusted: defaultdict[Ngram, Counter[str]]  # the same for adjusted counts
+    tally: Callable[[int, bool, bool], Tally]  # of an order: of adjusted counts or not, as lmplz or not
+    weights: Sequence[Doubles] = ()  # of Jelinek-Mercer, for each order
 
     def mixed(self, weight: Callable[[int, int, int], float], history: Ngram, word: str) -> float:
         """Compute l ML(w | h) + (1 - l) p(w | h'); below single words, p = 1 / V.
@@ -161,14 +130,6 @@ class Tables:
             return lower
         share = weight(len(history), found.total(), len(found))
         return float(share * found[word] / found.total() + (1 - share) * lower)
-
-    def last(self, order: int) -> Ngram | None:
-        """Return the last n-gram in the order of lmplz (see modified_kneser_ney.py); None: there is none."""
-        rank = {word: i for i, word in enumerate(ngram[0] for ngram in self.counts if len(ngram) == 1)}
-        rank |= {SYMBOLS[1]: -2, SYMBOLS[2]: -1}
-        suffix = self.last(order - 1) if order > 1 else ()
-        longer = [n for n in self.counts if suffix is not None and len(n) == order and n[1:] == suffix]
-        return max(longer, key=lambda ngram: rank[ngram[0]], default=None)
 
 
 def smoothing(name: str) -> Callable[[Kind], Kind]:

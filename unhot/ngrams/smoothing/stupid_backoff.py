@@ -9,10 +9,9 @@ need no statistics. Unknown words have the score zero.
 Reference: Brants et al., Large language models in machine translation, 2007.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from unhot.ngrams.smoothing.smoothing import FIXED, Ngram, Rule, Smoothing, Tables, Tally, smoothing
+from unhot.ngrams.smoothing.smoothing import FIXED, Ngram, Note, Rule, Smoothing, Tables, Tally, smoothing
 
 
 @smoothing("stupid_backoff")
@@ -24,16 +23,14 @@ class StupidBackoff(Smoothing):
     how = FIXED
     weight: float = 0.4  # for each word by which the history is shortened
 
-    def __post_init__(self) -> None:
-        """Check the weight."""
-        self.check("weight", 1e-30, 1.0)
+    limits = {"weight": (1e-30, 1.0)}
 
     @property
     def unseen(self) -> float:
         """A history that was never seen is shortened as any other."""
         return self.weight
 
-    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+    def rule(self, tally: Tally, note: Note) -> Rule:
         """Keep counts as they are."""
         return Rule(how=FIXED, fixed=self.weight)
 

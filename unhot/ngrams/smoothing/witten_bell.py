@@ -5,10 +5,9 @@
 ML is the share c(hw) / c(h), N1+(h .) the number of different words after h. Below single words, p = 1 / V.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from unhot.ngrams.smoothing.smoothing import Ngram, Rule, Smoothing, Tables, Tally, smoothing
+from unhot.ngrams.smoothing.smoothing import Ngram, Note, Rule, Smoothing, Tables, Tally, smoothing
 
 
 @smoothing("witten_bell")
@@ -16,7 +15,7 @@ from unhot.ngrams.smoothing.smoothing import Ngram, Rule, Smoothing, Tables, Tal
 class WittenBell(Smoothing):
     """(c + N p') / (S + N), N different words."""
 
-    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+    def rule(self, tally: Tally, note: Note) -> Rule:
         """Count each different word once more, for words not seen."""
         return Rule(per_type=1.0)
 

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import contextlib
 import math
-import shutil
 import weakref
 from collections.abc import Callable
-from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from unhot.corpus.cells import Cells
+from unhot.corpus.indexed_folder import OpenedFolder
 from unhot.errors import DataError
-from unhot.kernels.rng import stream_key
+from unhot.kernels.jit import inner, kernel
+from unhot.kernels.rng import below, bits_at, stream_key
 from unhot.leftovers import temporary_folder
 from unhot.threads import in_order
-from unhot.train.glove.arranging import Arranged, TilePieces, arrange
 from unhot.train.glove.step import CellBlock
 from unhot.types import Counts, Floats, Ids, Starts
 
@@ -46,6 +45,22 @@ class Strips(NamedTuple):
     piece: Ids  # [words] the piece of each word, numbered over all strips
 
 
+class TilePieces(NamedTuple):
+    """How columns are cut into pieces, which are numbered over all blocks."""
+
+    piece: Ids  # [words] the piece of a column
+    before: Counts  # [pieces] number of pieces in the blocks before its own
+    inside: Counts  # [pieces] number of pieces in its block
+
+
+class Arranged(NamedTuple):
+    """The cells of a strip of rows."""
+
+    words: Ids
+    contexts: Ids
+    values: Floats
+
+
 def cut_strips(sizes: Counts, strips: int, near: int) -> Strips:
     """Cut words into strips with about equal sums of sizes, and into pieces of at most `near` words."""
     ends = np.cumsum(sizes)
@@ -59,7 +74,7 @@ def cut_strips(sizes: Counts, strips: int, near: int) -> Strips:
     return Strips(bounds, pieces, piece)
 
 
-class Blocks:
+class Blocks(OpenedFolder):
     """A temporary file of cells, block by block."""
 
     def __init__(self, cells: Cells, value: Value, stride: int, seed: int, threads: int) -> None:
@@ -68,8 +83,8 @@ class Blocks:
         self._rows, self._columns = (cut_strips(sizes, self.strips, near) for sizes in _sizes(cells))
         self.counts = np.zeros((self.strips, self.strips), np.int64)  # the number of cells in each block
         folder = temporary_folder()
-        self._remove = weakref.finalize(self, shutil.rmtree, str(folder), ignore_errors=True)
-        self._path = folder / "blocks"
+        super().__init__(folder, temporary=True)
+        self.path = folder / "blocks"
         try:
             self._write(cells, value, seed, min(threads, self.strips))
         except OSError as error:
@@ -80,14 +95,6 @@ class Blocks:
                 "room"
             ) from error
         self.starts = np.concatenate([[0], np.cumsum(self.counts)])  # [blocks + 1]
-
-    def close(self) -> None:
-        """Remove the file."""
-        self._remove()
-
-    def reader(self) -> BlockReader:
-        """Return a reader for one thread."""
-        return BlockReader(self._path, self)
 
     def _write(self, cells: Cells, value: Value, seed: int, threads: int) -> None:
         rows, columns = self._rows, self._columns
@@ -118,7 +125,7 @@ class Blocks:
             )
 
         with (
-            self._path.open("wb") as file,
+            self.path.open("wb") as file,
             contextlib.closing(in_order(range(self.strips), work, threads)) as results,
         ):
             for strip, cut, arrays in results:
@@ -127,10 +134,10 @@ class Blocks:
 
 
 class BlockReader:
-    """A reader of blocks, one at a time, into the same memory."""
+    """A reader of blocks for one thread: one at a time, into the same memory."""
 
-    def __init__(self, path: Path, blocks: Blocks) -> None:
-        self._file, self._counts = path.open("rb", 0), blocks.counts.reshape(-1)
+    def __init__(self, blocks: Blocks) -> None:
+        self._file, self._counts = blocks.path.open("rb", 0), blocks.counts.reshape(-1)
         self._starts = blocks.starts
         weakref.finalize(self, self._file.close)
         self._buffer = np.empty(ARRAYS * int(blocks.counts.max()), np.int32)
@@ -232,3 +239,64 @@ def _write_strip(file: IO[bytes], cut: Counts, arrays: list[Ids | Floats]) -> No
     for first, last in zip(cut[:-1], cut[1:], strict=True):
         for array in arrays:
             file.write(array[first:last].data)
+
+
+@inner
+def _tile(tiles: Any, pieces: Any, row_piece: Any, column: Any) -> Any:
+    """Return the tile of a cell, in a strip whose rows are cut into `pieces`.
+
+    Tiles are numbered by block, then by rows, then by columns.
+    """
+    piece = tiles.piece[column]
+    return pieces * tiles.before[piece] + row_piece * tiles.inside[piece] + piece - tiles.before[piece]
+
+
+@kernel
+def arrange(
+    starts: Any,
+    columns: Any,
+    values: Any,
+    first: Any,
+    row_piece: Any,
+    tiles: Any,
+    pieces: Any,
+    key: Any,
+    ends: Any,
+    out: Any,
+) -> None:
+    """Put the cells of a strip of rows into tiles; ends[t] is then where tile t ends in `out`.
+
+    first, row_piece    the first row; and for each row, which of the strip's `pieces` it is in
+    key                 the random stream that orders the cells of tiles
+    """
+    for tile in range(ends.size):
+        ends[tile] = 0
+    for row in range(row_piece.size):
+        for cell in range(starts[first + row], starts[first + row + 1]):
+            ends[_tile(tiles, pieces, row_piece[row], columns[cell])] += 1
+    at = 0
+    for tile in range(ends.size):
+        size = ends[tile]
+        ends[tile] = at
+        at += size
+    for row in range(row_piece.size):
+        for cell in range(starts[first + row], starts[first + row + 1]):
+            tile = _tile(tiles, pieces, row_piece[row], columns[cell])
+            at = ends[tile]
+            out.words[at], out.contexts[at] = first + row, columns[cell]
+            out.values[at] = values[cell]
+            ends[tile] = at + 1
+    begin = 0
+    for tile in range(ends.size):
+        _shuffle(out, begin, ends[tile], key)
+        begin = ends[tile]
+
+
+@inner
+def _shuffle(out: Any, begin: Any, end: Any, key: Any) -> None:
+    """Shuffle the cells [begin, end); all orders are equally likely (Fisher and Yates)."""
+    for last in range(end - 1, begin, -1):
+        other = begin + below(bits_at(key, last), last - begin + 1)
+        out.words[last], out.words[other] = out.words[other], out.words[last]
+        out.contexts[last], out.contexts[other] = out.contexts[other], out.contexts[last]
+        out.values[last], out.values[other] = out.values[other], out.values[last]

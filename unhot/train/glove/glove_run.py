@@ -9,11 +9,11 @@ import numpy as np
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.simd.tiles import shape
 from unhot.train.epoch_run import EpochRun, Plan
-from unhot.train.glove.blocks import Blocks, block_of, order, warm_up_arranging
+from unhot.train.glove.blocks import BlockReader, Blocks, block_of, order, warm_up_arranging
 from unhot.train.glove.step import BIASES, FIXED, Side, learn_cells
 from unhot.train.params import BLOCK, padded
 from unhot.train.schedule import Chunk, even_chunks
-from unhot.types import Doubles, Floats
+from unhot.types import Doubles
 
 LOSS_UNITS = 1 << 20  # losses are rounded to multiples of 1 / LOSS_UNITS
 START = 2.0  # vectors start uniformly in (-START, START) / sqrt(dim)
@@ -24,10 +24,6 @@ class Sides(NamedTuple):
 
     words: Side
     contexts: Side
-
-    def arrays(self) -> list[Floats]:
-        """Return all arrays of both sides."""
-        return [*self.words, *self.contexts]
 
 
 def stride_of(dim: int) -> int:
@@ -69,9 +65,9 @@ class GloVeRun(EpochRun[Chunk]):
     def __init__(self, blocks: Blocks, sides: Sides, plan: Plan, threads: int) -> None:
         cells = int(blocks.counts.sum())
         chunks = even_chunks(blocks.counts.size, cells)
-        super().__init__(chunks, cells, plan, sides.arrays(), threads=threads)
+        super().__init__(chunks, cells, plan, [*sides.words, *sides.contexts], threads=threads)
         self._blocks, self._sides = blocks, sides
-        self._readers = [blocks.reader() for _ in range(threads)]
+        self._readers = [BlockReader(blocks) for _ in range(threads)]
         if os.name == "posix":
             blocks.close()  # open files stay readable, and nothing is left behind after a crash
         self._shape = shape(sides.words.rows.shape[1])
