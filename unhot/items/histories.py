@@ -4,8 +4,6 @@ w_a = decay^a    for the item of age a, where the newest item has age 0; items o
                  nothing (last=0: all items count)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,8 +1,6 @@
 """Scores of items by rows of a sparse matrix: score_j = sum over the items i of a history of w_i M[i, j]."""
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -33,7 +31,7 @@ class ItemRows(NamedTuple):
         return self._asdict()
 
     @classmethod
-    def of_tensors(cls, tensors: Any, rows: int, columns: int | None = None) -> ItemRows:
+    def of_tensors(cls, tensors: Any, rows: int, columns: int | None = None) -> Self:
         """Check the arrays of a saved model: kernels do not check them again."""
         kinds = {"starts": (np.int64, 1), "columns": (np.int32, 1), "values": (np.float32, 1)}
         damaged = "the rows of a recommender: an array is missing or has another type; it is damaged"

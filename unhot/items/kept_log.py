@@ -4,10 +4,8 @@ It keeps the names and side values of its items, the questions of its split, so 
 without its log, and, if asked, the whole log.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -59,7 +57,7 @@ class KeptLog(NamedTuple):
         return found | {name: np.asarray(a) for name, a in zip(ARRAYS, arrays, strict=False) if a.size}
 
     @classmethod
-    def of_tensors(cls, tensors: Mapping[str, Any], items: int) -> KeptLog:
+    def of_tensors(cls, tensors: Mapping[str, Any], items: int) -> Self:
         """Read back what `tensors` returned; raise a `FormatError` if it is damaged."""
         names, item_words, user_words, side_words = (_words(tensors, name) for name in LISTS)
         arrays = {name: tensors.get(name, np.zeros(0, kind)) for name, kind in ARRAYS.items()}
@@ -188,7 +186,7 @@ class LogRecord(NamedTuple):
         return {"log": {**log, "holds_users": self.kept.log is not None}}
 
     @classmethod
-    def of_saved(cls, config: Mapping[str, Any], tensors: Mapping[str, Any], items: int) -> LogRecord:
+    def of_saved(cls, config: Mapping[str, Any], tensors: Mapping[str, Any], items: int) -> Self:
         """Read back what was saved; raise a `FormatError` if it is damaged."""
         facts = config.get("log")
         paths = facts.get("paths") if isinstance(facts, dict) else 0

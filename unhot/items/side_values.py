@@ -1,7 +1,5 @@
 """What is known of items beside the log: values of side columns, such as brand=acme."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -13,13 +13,11 @@ beside/types    a corpus: line i is the type of the user of line i
 sides/NAME      a corpus: line i holds the values of item i in the side column NAME
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -59,7 +57,7 @@ class HowRead(NamedTuple):
         return any(self.settings.get(name) is not None for name in ("session", "gap"))
 
     @classmethod
-    def of_json(cls, found: Any, damaged: str) -> HowRead:
+    def of_json(cls, found: Any, damaged: str) -> Self:
         """Make it of what was saved (None: nothing was); raise a `FormatError` if it has another form."""
         known = isinstance(found, dict) and found.keys() <= cls._field_defaults.keys()
         how = cls(**found) if known else cls()
@@ -92,7 +90,7 @@ class Log(Corpus):
     """Sequences of items; made by `read_log`, `Log.open` or `Log.part`."""
 
     @classmethod
-    def open(cls, directory: str | os.PathLike[str]) -> Log:
+    def open(cls, directory: str | os.PathLike[str]) -> "Log":
         """Open a folder that `read_log` kept; raise a `FormatError` if it is damaged or incomplete."""
         path = Path(directory)
         read_index(path / INDEX, VERSION, AGAIN)
@@ -226,7 +224,7 @@ class Log(Corpus):
             raise FormatError(f"{self.directory / INDEX}: {error}: the file is damaged, {AGAIN}") from error
         return {name: Corpus.open(self.directory / SIDES / name) for name in names}
 
-    def part(self, ends: Starts) -> Log:
+    def part(self, ends: Starts) -> "Log":
         """Return the log of what comes before `ends[i]` in each line i; its items are counted anew."""
         sizes = ends - self.starts[:-1]
         rows = self._numbers(ROWS, np.int64)

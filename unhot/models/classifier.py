@@ -16,8 +16,6 @@ another random order in each epoch, so the order of the file does not matter.
 Reference: Joulin et al., Bag of tricks for efficient text classification, 2017.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence

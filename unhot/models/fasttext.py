@@ -21,14 +21,12 @@ moves by lr dL/dh, too, which is its gradient; then h moves n times as far, and 
 Reference: Bojanowski et al., Enriching word vectors with subword information, 2017.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -153,7 +151,7 @@ class FastText(WordModel):
             write_model(path, self.vectors, self.learned, self.config())
 
     @classmethod
-    def load_fasttext(cls, path: str | os.PathLike[str]) -> FastText:
+    def load_fasttext(cls, path: str | os.PathLike[str]) -> Self:
         """Open fastText's own .bin file, memory-mapped, for queries or as the `start` of another training."""
         file = read_fasttext(Path(path))
         settings, learned = read_model(path, file)

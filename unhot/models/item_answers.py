@@ -12,8 +12,6 @@ popular ones high scores; with answer=alike rare items have a chance, but the ot
 Items that the log does not have come in by their side values (`new_item`).
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

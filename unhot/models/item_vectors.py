@@ -4,8 +4,6 @@ With a split, validation is asked after each epoch. The best epoch is kept, and 
 better one comes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ The names of its answers are those of scikit-learn's estimators. Only `__sklearn
 scikit-learn calls, imports scikit-learn.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """From a log to what recommenders learn from: the log read as the settings say, its split, what is kept."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import zlib

@@ -1,7 +1,5 @@
 """The plan of a training in epochs, from the settings of a model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

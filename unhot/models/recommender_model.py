@@ -5,8 +5,6 @@ A recommender that only counts says what it counts (`count`), how well items sui
 and `restore` itself, see item_vectors.py.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

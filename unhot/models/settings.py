@@ -4,8 +4,6 @@ Groups are fields with their types, and nothing else. The type of a field says w
 `unhot.specs` says how. The model itself checks fields of any other type.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import typing
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """What a fit leaves behind, as values: what was learned, how the training went, where its input came from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar

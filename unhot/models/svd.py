@@ -10,8 +10,6 @@ Reference: Levy, Goldberg and Dagan, Improving distributional similarity with le
 embeddings, 2015.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import time

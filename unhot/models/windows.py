@@ -6,8 +6,6 @@ Words, items and nodes are trained here. A model's `Wiring` says what predicts w
 trains on labelled lines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar

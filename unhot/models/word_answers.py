@@ -1,7 +1,5 @@
 """What a model that predicts words answers: vectors, probabilities of words near others."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Models that predict words near each other in a text: skip-gram, CBOW, fastText."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from abc import abstractmethod
