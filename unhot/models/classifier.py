@@ -31,10 +31,10 @@ from unhot.lines.line_sums import LineModel
 from unhot.models.calibrating import temperature_after_training
 from unhot.models.engine import EngineData, Wiring
 from unhot.models.fitting import Begins, Note, Reading, Reads, Tells
-from unhot.models.held_out_rows import Row
 from unhot.models.label_answers import Estimator, LabelAnswers, LearnedLines
 from unhot.models.labelled_source import (
     LabelledSource,
+    Row,
     all_labels,
     checked_validation,
     fitting_kind,
