@@ -5,7 +5,7 @@ w_a = decay^a    for the item of age a, where the newest item has age 0; items o
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,16 @@ def histories_of(lines: Sequence[Sequence[int]], users: Sequence[int] | None = N
     return Histories(
         ids, starts, np.full(len(lines), -1, np.int32) if users is None else np.array(users, np.int32)
     )
+
+
+def are_lines(ids: Any, starts: Any, lines: int, words: int, *, filled: bool = False) -> bool:
+    """Return whether so many lines follow each other in ids, which are all below `words`.
+
+    filled   whether each line must have an id
+    """
+    ends = starts.size == lines + 1 and starts[0] == 0 and starts[-1] == ids.size
+    rising = starts[1:] > starts[:-1] if filled else starts[1:] >= starts[:-1]
+    return bool(ends and rising.all() and (not ids.size or 0 <= ids.min() <= ids.max() < words))
 
 
 def case_blocks(cases: Cases, known: Ids, users: Ids, size: int) -> Iterator[tuple[Histories, Ids, slice]]:

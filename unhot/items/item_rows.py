@@ -6,7 +6,7 @@ import numpy as np
 
 from unhot.corpus.cells import Cells
 from unhot.errors import FormatError
-from unhot.items.histories import WeightedItems
+from unhot.items.histories import WeightedItems, are_lines
 from unhot.kernels.jit import kernel
 from unhot.largest import largest
 from unhot.types import Doubles, Floats, Ids, Starts
@@ -36,12 +36,7 @@ class ItemRows(NamedTuple):
         kinds = {"starts": (np.int64, 1), "columns": (np.int32, 1), "values": (np.float32, 1)}
         damaged = "the rows of a recommender: an array is missing or has another type; it is damaged"
         starts, ids, values = typed_arrays(tensors, kinds, damaged)
-        sizes = starts.size == rows + 1 and starts[0] == 0 and starts[-1] == ids.size == values.size
-        if (
-            not sizes
-            or (starts[1:] < starts[:-1]).any()
-            or (ids.size and not 0 <= ids.min() <= ids.max() < (columns or rows))
-        ):
+        if values.size != ids.size or not are_lines(ids, starts, rows, columns or rows):
             raise FormatError("the rows of a recommender do not fit its items: the file is damaged")
         return cls(starts, ids, values)
 

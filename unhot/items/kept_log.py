@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from unhot.errors import FormatError
+from unhot.items.histories import are_lines
 from unhot.items.side_values import NO_SIDES, SideValues
 from unhot.logs.log import Log, Sequences
 from unhot.logs.splitting import Cases, Split
@@ -68,30 +69,15 @@ class KeptLog(NamedTuple):
             for array, kind in zip(arrays.values(), ARRAYS.values(), strict=True)
         ):
             raise FormatError("the names or the log of a recommender are damaged: train it again")
-        if side_words and not _fits(sides, items):
+        if side_words and not are_lines(sides.ids, sides.starts, items, len(side_words)):
             raise FormatError("the side values of a recommender are damaged: train it again")
         if not ids.size:
             return cls(names, None, sides)
-        sizes = starts.size > 1 and starts[0] == 0 and starts[-1] == ids.size
-        rising = (starts[1:] > starts[:-1]).all()
-        fits = user_of.size == starts.size - 1 and times.size in (0, ids.size)
-        inside = (
-            0 <= ids.min()
-            and ids.max() < len(item_words)
-            and -1 <= user_of.min()
-            and user_of.max() < len(user_words)
-        )
-        if not (sizes and rising and fits and inside):
+        fits = are_lines(ids, starts, user_of.size, len(item_words), filled=True)
+        known = fits and -1 <= user_of.min() <= user_of.max() < len(user_words)
+        if not known or times.size not in (0, ids.size):
             raise FormatError("the log of a recommender is damaged: train it again")
         return cls(names, Sequences(ids, starts, item_words, user_of, user_words, times, NONE, {}, {}), sides)
-
-
-def _fits(sides: SideValues, items: int) -> bool:
-    """Return whether side values are those of so many items, with ids in their range."""
-    starts, ids = sides.starts, sides.ids
-    rising = starts.size == items + 1 and starts[0] == 0 and (starts[1:] >= starts[:-1]).all()
-    inside = not ids.size or (0 <= ids.min() and ids.max() < len(sides.words))
-    return bool(rising and starts[-1] == ids.size and inside)
 
 
 def _words(tensors: Mapping[str, Any], name: str) -> list[str]:
@@ -160,10 +146,10 @@ def kept_part(tensors: Mapping[str, Any], part: str) -> Cases:
 def _cases_fit(arrays: list[Any], items: int) -> bool:
     """Return whether all numbers are in their ranges; an end must be behind the first item of its line."""
     ids, starts, users, lines, ends, test = arrays
-    sizes = lines.size == ends.size == test.size > 0 and starts.size == users.size + 1 > 1
-    if not sizes or starts[0] != 0 or starts[-1] != ids.size or (np.diff(starts) < 1).any():
+    sizes = lines.size == ends.size == test.size > 0 and users.size > 0
+    if not sizes or not are_lines(ids, starts, users.size, items, filled=True):
         return False
-    inside = ids.min() >= 0 and ids.max() < items and lines.min() >= 0 and lines.max() < users.size
+    inside = lines.min() >= 0 and lines.max() < users.size
     known = -1 <= users.min() and users.max() < users.size and test.max() <= 1
     return bool(inside and known and (starts[lines] < ends).all() and (ends < starts[lines + 1]).all())
 
