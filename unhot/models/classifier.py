@@ -30,7 +30,7 @@ from unhot.errors import ConfigError, DataError, FormatError, at_least
 from unhot.lines.line_sums import LineModel
 from unhot.models.calibrating import temperature_after_training
 from unhot.models.engine import EngineData, Wiring
-from unhot.models.fitting import Begins, Note, Reading, Reads, Tells
+from unhot.models.fitting import Begins, InEpochs, Note, Reading, Reads, Tells
 from unhot.models.label_answers import Estimator, LabelAnswers, LearnedLines
 from unhot.models.labelled_source import (
     LabelledSource,
@@ -55,7 +55,6 @@ from unhot.models.starting_point import (
     from_vectors,
     frozen_words,
 )
-from unhot.models.state import InEpochs
 from unhot.models.text_model import LABELS, M, encoded
 from unhot.models.windows import engine_training
 from unhot.outputs import LAYERS, OutputLayer, parse_output

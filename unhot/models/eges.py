@@ -32,7 +32,7 @@ from unhot.kernels.windows import Window
 from unhot.models.bag_feeders import MeanFeeder, WeightedFeeder
 from unhot.models.engine import Wiring, near_words
 from unhot.models.fasttext import NOTHING
-from unhot.models.fitting import Begins, Tells
+from unhot.models.fitting import Begins, InEpochs, Tells
 from unhot.models.graph_vectors import check_walks, walks_on
 from unhot.models.item_answers import ItemAnswers, LearnedItems, items_from
 from unhot.models.item_vectors import (
@@ -45,7 +45,6 @@ from unhot.models.model import model
 from unhot.models.ngram_rows import NgramRows, keyed_bags, shared_rows
 from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import ItemFields, Range, WalkFields
-from unhot.models.state import InEpochs
 from unhot.models.windows import (
     check_windows,
     warm_up_windows,

@@ -38,11 +38,10 @@ from unhot.kernels.windows import Window
 from unhot.models.bag_feeders import NgramCBOWFeeder, NgramSkipGramFeeder
 from unhot.models.engine import Wiring, near_words
 from unhot.models.fasttext_file import read_model, write_model
-from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.fitting import Begins, FitState, InEpochs, Reads, Tells
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
 from unhot.models.ngram_rows import NgramRows, ngram_rows
-from unhot.models.state import FitState, InEpochs
 from unhot.models.text_model import encoded
 from unhot.models.windows import check_start, old_keys, words_of
 from unhot.models.word_answers import SubwordAnswers

@@ -22,7 +22,7 @@ from unhot.kernels.window_feeder import centre_target, register_windows
 from unhot.kernels.windows import AFTER, BEFORE, BOTH, Text, Window, fill_inputs
 from unhot.logs.log import Log
 from unhot.models.engine import EngineData, Wiring, near_words
-from unhot.models.fitting import Begins, Tells
+from unhot.models.fitting import Begins, InEpochs, Tells
 from unhot.models.item_answers import ItemAnswers, LearnedItems
 from unhot.models.item_vectors import item_training, predict_item, prepare_items, restore_items
 from unhot.models.log_data import LogData
@@ -30,7 +30,6 @@ from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import ItemFields, Range
 from unhot.models.skipgram import skipgram_wiring
-from unhot.models.state import InEpochs
 from unhot.models.windows import check_windows, warm_up_windows
 from unhot.outputs import parse_output
 from unhot.vocab.vocabulary import UnknownWord, Vocabulary, encode_word

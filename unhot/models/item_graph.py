@@ -12,7 +12,7 @@ from typing import Annotated
 
 from unhot.graphs.reading import read_graph
 from unhot.models.engine import near_words
-from unhot.models.fitting import Begins, Tells
+from unhot.models.fitting import Begins, InEpochs, Tells
 from unhot.models.graph_vectors import check_walks, walk_wiring, walks_on
 from unhot.models.item_answers import LearnedItems
 from unhot.models.item_vectors import (
@@ -26,7 +26,6 @@ from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import ItemFields, Range, WalkFields
-from unhot.models.state import InEpochs
 from unhot.models.windows import check_windows, warm_up_windows
 from unhot.outputs import parse_output
 

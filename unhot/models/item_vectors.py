@@ -14,11 +14,10 @@ import numpy as np
 from unhot.items.ranking import mean_ndcg
 from unhot.logs.log import Log
 from unhot.models.engine import EngineData, Wiring
-from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.fitting import Begins, InEpochs, Reads, Tells
 from unhot.models.item_answers import ItemAnswers, LearnedItems, items_from
 from unhot.models.learned_words import LearnedWords
 from unhot.models.log_data import LogData, log_data
-from unhot.models.state import InEpochs
 from unhot.models.text_model import check_scratch, compiling
 from unhot.models.type_vectors import LearnedTypes
 from unhot.models.windows import (

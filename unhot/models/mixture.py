@@ -19,10 +19,9 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.lm.language_model import LanguageModel
 from unhot.lm.scorer import IdLines, Scored, Scorer, sums_of
 from unhot.lm.symbols import BEGIN_WORD, STREAM_END, STREAM_SYMBOLS, UNKNOWN
-from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.fitting import AtOnce, Begins, FitState, Reads, Tells
 from unhot.models.learned_words import under
 from unhot.models.model import MODELS, Model, model
-from unhot.models.state import AtOnce, FitState
 from unhot.train.history import History
 from unhot.types import Doubles, Ids
 from unhot.vectors.formats.directory import SavedModel

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from unhot.errors import ConfigError
 from unhot.models.compiled_engine import Compiled
 from unhot.models.engine import Engine, EngineData, Wiring
-from unhot.models.fitting import Begins, Tells
+from unhot.models.fitting import Begins, InEpochs, Tells
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import Model
 from unhot.models.ngram_rows import NO_KEYS, word_rows
@@ -26,7 +26,6 @@ from unhot.models.starting_point import (
     from_vectors,
     frozen_words,
 )
-from unhot.models.state import InEpochs
 from unhot.models.torch_engine import OnTorch
 from unhot.outputs import OutputLayer
 from unhot.train.epoch_run import Validation
