@@ -26,8 +26,9 @@ from unhot.rows.remote import as_path, is_address
 from unhot.screen.terminal import printable_lines
 from unhot.train.bar import TrainingBar
 from unhot.train.checkpoint import Checkpoint
-from unhot.train.epoch_run import EpochRun
+from unhot.train.epoch_run import EpochRun, Plan, Validation
 from unhot.train.history import History
+from unhot.train.memory_plan import describe
 from unhot.train.progress import Callback
 from unhot.vectors.formats.model_claim import claimed_model
 from unhot.vocab.vocabulary import Vocabulary
@@ -267,6 +268,44 @@ class AtOnce(Generic[L]):
 
 
 Training: TypeAlias = InEpochs[L] | AtOnce[L]  # a training that is ready to run
+
+
+def plan_of(
+    model: Any,
+    begins: Begins,
+    tells: Tells,
+    memory: Mapping[str, int],
+    *,
+    lr: float,
+    usual_lr: float = 0.0,
+    epochs: int = 0,
+    minutes: float | None = None,
+    validation: Validation | None = None,
+    keep_every: int = 1,
+    **details: Any,
+) -> Plan:
+    """Return the plan of a run: settings, callbacks, checkpoints; `details` go into its start event.
+
+    epochs   0: those of the settings
+    """
+    tells.say(f"memory: {describe(memory)}")
+    told = {"model": model.name, **model.settings(), "lr": lr, "epochs": epochs or model.epochs}
+    return Plan(
+        epochs=epochs or model.epochs,
+        lr=lr,
+        usual_lr=usual_lr,
+        seed=model.seed,
+        history=begins.history,
+        callbacks=tells.callbacks,
+        checkpoint=tells.checkpoint,
+        save=tells.save,
+        say=tells.say,
+        warn=tells.warn,
+        minutes=minutes,
+        validation=validation,
+        keep_every=keep_every,
+        details={**told, **details, "memory": sum(memory.values())},
+    )
 
 
 def nobody(line: str) -> None:
