@@ -42,9 +42,8 @@ from unhot.models.labelled_source import (
     label_kind,
 )
 from unhot.models.learned_words import learned_from
-from unhot.models.line_bags import line_input
+from unhot.models.line_bags import line_input, list_units, with_line_ends
 from unhot.models.line_engine import LabelledLines, LineEngine, LineFeeder
-from unhot.models.line_units import list_units, with_line_ends
 from unhot.models.model import Model, model
 from unhot.models.ngram_rows import NO_KEYS, word_rows
 from unhot.models.settings import EpochFields, Range, TextFields, VectorFields
@@ -302,7 +301,7 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
 
     def wiring(self, lines: LabelledLines | None = None) -> Wiring:
         """Return what predicts what: the rows of a line its labels."""
-        targets = 1 if lines is None else lines.most_labels
+        targets = 1 if lines is None else int(np.diff(lines.feeder.label_starts).max(initial=1))
         listed = 1 if lines is None else max(int(lines.rows.max(initial=1)), targets)
         return Wiring(LineFeeder, targets=targets, listed=listed, first_rows=FirstRows(SPREAD))
 
