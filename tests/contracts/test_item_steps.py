@@ -13,8 +13,8 @@ from unhot.kernels.loop import scratch
 from unhot.kernels.rng import stream_key
 from unhot.kernels.windows import Text, Window, keep_threshold, kept_buffer
 from unhot.models import bag_feeders, session_vectors
-from unhot.models.compiled_engine import make_kernel
 from unhot.models.eges import EGES
+from unhot.models.engine import make_kernel
 from unhot.models.session_vectors import Sessions, SessionVectors
 from unhot.noise.alias import alias_rows
 from unhot.outputs import LAYERS

@@ -11,13 +11,11 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from unhot.errors import ConfigError
-from unhot.models.compiled_engine import Compiled
-from unhot.models.engine import Engine, EngineData, Wiring
-from unhot.models.fitting import Begins, InEpochs, Tells
+from unhot.models.engine import Compiled, Engine, EngineData, Wiring
+from unhot.models.fitting import Begins, InEpochs, Tells, plan_of
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import Model
 from unhot.models.ngram_rows import NO_KEYS, word_rows
-from unhot.models.planning import plan_of
 from unhot.models.starting_point import (
     StartingPoint,
     check_frozen,
