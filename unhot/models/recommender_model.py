@@ -20,7 +20,7 @@ from unhot.items.kept_log import LogRecord
 from unhot.items.recommender import Filter, Recommendation, Recommender
 from unhot.logs.log import Log
 from unhot.models.fitting import AtOnce, Begins, Counting, Note, Reading, Reads, Tells, Training
-from unhot.models.item_answers import ItemAnswers
+from unhot.models.item_vectors import ItemAnswers
 from unhot.models.log_data import LogData, Watched, log_data
 from unhot.models.model import Model
 from unhot.models.settings import LogFields

@@ -40,10 +40,16 @@ from unhot.kernels.windows import Text, Window, contexts_of, fill_inputs
 from unhot.largest import largest
 from unhot.logs.gathering import BOOKED, REJECTED
 from unhot.logs.log import Log
-from unhot.models.engine import Wiring, near_words
+from unhot.models.engine import Wiring, by_shard, near_words
 from unhot.models.fitting import Begins, InEpochs, Tells, nobody
-from unhot.models.item_answers import ItemAnswers, LearnedItems
-from unhot.models.item_vectors import item_training, predict_item, prepare_items, restore_items
+from unhot.models.item_vectors import (
+    ItemAnswers,
+    LearnedItems,
+    item_training,
+    predict_item,
+    prepare_items,
+    restore_items,
+)
 from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
@@ -111,7 +117,6 @@ NO_SESSIONS = Sessions(  # to compile with
 class SessionVectors(ItemFields, MarkFields, RecommenderModel):
     """Item vectors from sessions, bookings, markets and rejections."""
 
-    window: Annotated[int, Range(1, 10_000)] = 5  # items on each side of the centre item
     market_k: Annotated[int, Range(1, 4096)] = 5  # draws from the market for each target
     output: str | OutputLayer = "negative:k=5,power=0.25"  # output layer
 
@@ -193,9 +198,7 @@ class TypeAnswers(ItemAnswers):
 
 def line_numbers(text: Corpus) -> list[Ids]:
     """Return the number of each line in the whole text, for each shard."""
-    sizes = [shard.starts.size - 1 for shard in text.shards]
-    numbers = np.arange(sum(sizes), dtype=np.int32)
-    return [read_only(part) for part in np.split(numbers, np.cumsum(sizes)[:-1])]
+    return by_shard(text, np.arange(text.sentences, dtype=np.int32))
 
 
 def sessions_of(model: SessionVectors, log: Log) -> Sessions:
@@ -260,9 +263,8 @@ def learn_types(model: SessionVectors, log: Log, tells: Tells) -> LearnedTypes:
 
 def type_sessions(model: SessionVectors, types: TypeLog) -> Sessions:
     """Return the rejections of each line of types."""
-    index, pairs = types.log.items.index, []
-    for line, words in enumerate(types.rejected if model.rejected is not None else ()):
-        pairs += [(line, index[word]) for word in sorted(words)]
+    index, refused = types.log.items.index, types.rejected if model.rejected is not None else ()
+    pairs = [(line, index[word]) for line, words in enumerate(refused) for word in sorted(words)]
     lines, rejected = np.array(pairs, np.int64).reshape(-1, 2).T
     return _with_markets(model, types.log, np.full(types.log.sentences, -1, np.int32), lines, rejected)
 
