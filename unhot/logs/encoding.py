@@ -100,7 +100,8 @@ def read_log(
         directory,
         told,
         HowRead(
-            settings | _taken_columns(events),
+            # the column of each role, None: there is none; lines of sessions have no columns
+            settings | {role: events.columns.get(role) if events.seen else None for role in ROLES},
             events.seen,
             in_order or not events.seen,
             _columns_line(events),
@@ -125,11 +126,6 @@ def _lines_of_facts(facts: ItemFacts, known: list[str], where: str) -> list[str]
         if items
     ]
     return [f"{where}: {line.strip()}" for line in (*facts.said, *lines)]
-
-
-def _taken_columns(events: Events) -> dict[str, str | None]:
-    """Return the column of each role, None: there is none; lines of sessions have no columns."""
-    return {role: events.columns.get(role) if events.seen else None for role in ROLES}
 
 
 def _columns_line(events: Events) -> str:

@@ -8,6 +8,7 @@ import heapq
 import random
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -137,11 +138,12 @@ def no_labels(rows: int, held_out: int = 0) -> DataError:
     )
 
 
-def label_kind(labels: object) -> str:
+def label_kind(labels: Any) -> str:
     """Return the type of labels that came from Python: str, int, float or bool."""
     if labels is None or isinstance(labels, Iterator):
         return "str"
-    first = next((label for label in _first_cells(labels) if label is not None), "")
+    cells = (each if isinstance(each, (list, tuple)) else [each] for each in islice(labels, 1000))
+    first = next((label for label in chain.from_iterable(cells) if label is not None), "")
     if isinstance(first, (bool, np.bool_)):
         return "bool"
     if isinstance(first, (int, np.integer)):
@@ -167,11 +169,6 @@ def label_id(labels: Vocabulary, label: Any) -> int:
         known = ", ".join(map(repr, labels.words[:SHOWN]))
         raise DataError(f"{str(label)!r} is none of the {len(labels):,} labels: they are {known}{rest}")
     return found
-
-
-def _first_cells(labels: Any) -> Iterator[Any]:
-    for _, label in zip(range(1000), labels, strict=False):
-        yield from label if isinstance(label, (list, tuple)) else [label]
 
 
 def all_labels(beside: Corpus) -> tuple[Vocabulary, Ids, Starts]:

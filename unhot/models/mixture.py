@@ -45,12 +45,12 @@ class MixtureScorer(Scorer):
         super().__init__(words, tokenizer=scorers[0].tokenizer, threads=1 if self.carries else threads)
         with np.errstate(divide="ignore"):  # a model may have no weight
             self.log_weights = np.log10(weights)
-        self.own: list[Ids] = []  # for each model, its ids of all words
-        self.shares: list[Doubles] = []  # log10 of the share of p(<unk>) that each word gets
-        for scorer in scorers:
-            ids = np.array([scorer.index.get(word, UNKNOWN) for word in words], np.int32)
-            self.own.append(ids)
-            self.shares.append(np.where(ids == UNKNOWN, -np.log10((ids == UNKNOWN).sum()), 0.0))
+        # for each model, its ids of all words, and log10 of the share of p(<unk>) that each word gets
+        self.own = [
+            np.array([scorer.index.get(word, UNKNOWN) for word in words], np.int32) for scorer in scorers
+        ]
+        unknown = [ids == UNKNOWN for ids in self.own]
+        self.shares = [np.where(lacks, -np.log10(lacks.sum()), 0.0) for lacks in unknown]
 
     def each(self, lines: IdLines, carried: list[Any] | None = None) -> tuple[Ids, Doubles]:
         """Return all tokens of lines, and their log10 probabilities under each model: [models, tokens]."""
