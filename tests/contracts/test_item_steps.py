@@ -12,11 +12,10 @@ from unhot.kernels.columns import PARTS
 from unhot.kernels.loop import scratch
 from unhot.kernels.rng import stream_key
 from unhot.kernels.windows import Text, Window, keep_threshold, kept_buffer
-from unhot.models import bag_feeders, session_feeders
-from unhot.models.compiled_engine import make_kernel
+from unhot.models import bag_feeders, session_vectors
 from unhot.models.eges import EGES
-from unhot.models.session_feeders import Sessions
-from unhot.models.session_vectors import SessionVectors
+from unhot.models.engine import make_kernel
+from unhot.models.session_vectors import Sessions, SessionVectors
 from unhot.noise.alias import alias_rows
 from unhot.outputs import LAYERS
 from unhot.train.params import HotSizes, Sizes, padded, start_params
@@ -119,7 +118,7 @@ def test_references_are_gradients():
     labels = np.array([1.0, 0.0])
     for reference, arrays, first in (
         (lambda: bag_feeders.reference(rows, mixing, out, labels), (rows, mixing, out), 1),
-        (lambda: session_feeders.reference(mixing, rows[:, :3], out[:, :3]), (mixing,), 1),
+        (lambda: session_vectors.reference(mixing, rows[:, :3], out[:, :3]), (mixing,), 1),
     ):
         _, *gradients = reference()
         for array, gradient in zip(arrays, gradients[first - 1 :], strict=False):

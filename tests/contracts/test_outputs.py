@@ -23,7 +23,7 @@ from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.windows import Text, Window, keep_threshold, kept_buffer
 from unhot.models.bag_feeders import FARTHEST
 from unhot.models.cbow import CBOW
-from unhot.models.compiled_engine import make_kernel
+from unhot.models.engine import make_kernel
 from unhot.models.fasttext import FastText
 from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, Head, parse_output

@@ -5,8 +5,7 @@ import pytest
 
 from unhot.corpus.cells import Cells
 from unhot.errors import FormatError
-from unhot.items.histories import histories_of, newest
-from unhot.items.item_rows import ItemRows, rows_of_cells
+from unhot.items.histories import ItemRows, histories_of, newest, rows_of_cells
 from unhot.items.kept_log import KeptLog, keep_of
 from unhot.logs.encoding import read_log
 from unhot.vocab.vocabulary import Vocabulary

@@ -12,10 +12,8 @@ from unhot.corpus import given_ids
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.shards import ShardWriter
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.logs.encoding import read_log
-from unhot.logs.grouping import RUN, grouped
-from unhot.logs.log import Log
-from unhot.logs.merging import first_places, merged_lines
+from unhot.logs.encoding import RUN, grouped, read_log
+from unhot.logs.log import Log, first_places, merged_lines
 from unhot.models.fitting import opened
 
 ROWS = [("u", "a", 5), ("v", "a", 1), ("u", "b", 2), ("u", "a", 9), ("v", "c", 1), ("w", "a", 3)]

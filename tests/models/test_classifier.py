@@ -15,7 +15,7 @@ from unhot import Classifier
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.evaluate import labeller_of, measure_labels
 from unhot.evaluate.labeller import calibrate
-from unhot.models import calibrating, held_out_rows, line_engine
+from unhot.models import calibrating, labelled_source, line_engine
 from unhot.models.load import load_unfinished
 from unhot.outputs import LAYERS
 from unhot.train.checkpoint import Checkpoint
@@ -675,7 +675,7 @@ def test_every_label_is_learned_though_lines_are_held_out():
 
 
 def test_at_most_so_many_lines_are_held_out(monkeypatch):
-    monkeypatch.setattr(held_out_rows, "MOST", 210)
+    monkeypatch.setattr(labelled_source, "MOST", 210)
     model = Classifier(**CALIBRATED).fit(*noisy())
     assert int(model.learned.out_vocabulary.counts.sum()) == 2000 - 210
 

@@ -14,7 +14,7 @@ from grids import SOAK, crossed
 import unhot
 from unhot import FastText, SkipGram
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.models.compiled_engine import make_kernel
+from unhot.models.engine import make_kernel
 from unhot.models.fasttext_file import LAYERS
 from unhot.models.load import holds_unfinished
 from unhot.models.ngram_rows import bags_of

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from unhot.corpus import encode
 from unhot.lines.run_hashes import run_hashes, word_hash
-from unhot.models import line_bags, line_units
-from unhot.models.line_bags import line_input
+from unhot.models import line_bags
+from unhot.models.line_bags import line_input, list_units, with_line_ends
 from unhot.models.line_engine import row_counts
-from unhot.models.line_units import list_units, with_line_ends
 from unhot.models.ngram_rows import NO_KEYS
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
@@ -103,7 +102,7 @@ def lines_of(found, key_of):
 def test_rows_weights_and_lines(kind, large, monkeypatch):
     monkeypatch.setattr(line_bags, "SMALL", large)
     monkeypatch.setattr(line_bags, "BLOCK", 3)
-    monkeypatch.setattr(line_units, "BLOCK", 4)
+    monkeypatch.setattr(line_bags, "BLOCK_IDS", 4)
 
     @examples(15)
     @given(TEXTS, st.booleans(), st.sampled_from([1, 3, 99]))

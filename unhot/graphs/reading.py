@@ -84,7 +84,12 @@ def read_graph(
     if hasattr(source, "is_directed") and hasattr(source, "edges"):
         return _of_networkx(source, directed, note)
     if isinstance(source, np.ndarray):
-        source = _rows_of(source)
+        if source.ndim != 2 or source.shape[1] not in (2, 3):
+            raise DataError(
+                f"an array of shape {source.shape}: give one of [edges, 2], or 3 with weights; with PyTorch "
+                "Geometric, edge_index.T.numpy()"
+            )
+        source = source.tolist()
     how = LogReading(
         user=columns[0],
         item=columns[1],
@@ -124,17 +129,6 @@ def _of_matrix(matrix: Any, directed: bool) -> Cells:
     if not directed and (abs(matrix - matrix.T)).max() > 0:
         raise DataError("a matrix that is not symmetric: its graph is directed (directed=True)")
     return graph_of(words, matrix.row, matrix.col, matrix.data, directed=True)
-
-
-def _rows_of(edges: np.ndarray) -> list[list[Any]]:
-    """Return an array of edges as rows."""
-    if edges.ndim != 2 or edges.shape[1] not in (2, 3):
-        raise DataError(
-            f"an array of shape {edges.shape}: give one of [edges, 2], or 3 with weights; with PyTorch "
-            "Geometric, edge_index.T.numpy()"
-        )
-    rows: list[list[Any]] = edges.tolist()
-    return rows
 
 
 def _of_networkx(graph: Any, directed: bool, note: Callable[[str], None]) -> Cells:

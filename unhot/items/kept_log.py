@@ -4,18 +4,18 @@ It keeps the names and side values of its items, the questions of its split, so 
 without its log, and, if asked, the whole log.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from unhot.errors import FormatError
-from unhot.items.side_values import NO_SIDES, SideValues
+from unhot.corpus.given_ids import flat
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.items.histories import are_lines
+from unhot.largest import largest
 from unhot.logs.log import Log, Sequences
 from unhot.logs.splitting import Cases, Split
-from unhot.types import Floats
+from unhot.types import Floats, Ids, Starts
 from unhot.vectors.formats.directory import typed_arrays
 from unhot.vocab.vocabulary import joined_words, split_words
 
@@ -39,6 +39,60 @@ ITEMS = "cases.items"
 MOST = 1 << 22  # events; the questions of a larger log are not kept
 
 
+class SideValues(NamedTuple):
+    """The values of all items: item i has the values ids[starts[i] : starts[i + 1]], each once."""
+
+    words: Sequence[str] = ()  # COLUMN=VALUE
+    starts: Starts = np.zeros(1, np.int64)  # [items + 1]
+    ids: Ids = np.zeros(0, np.int32)
+
+    def known(self, given: Mapping[str, str | Sequence[str]]) -> Ids:
+        """Return the ids of given values, column -> value or values; raise a `DataError` if none is known."""
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"values={given!r:.80}: give a mapping of side columns to values")
+        pairs = [
+            f"{column}={value}"
+            for column, values in given.items()
+            for value in ([values] if isinstance(values, str) else values)
+        ]
+        index = {word: number for number, word in enumerate(self.words)}
+        found = [index[pair] for pair in dict.fromkeys(pairs) if pair in index]
+        if not self.words:
+            raise DataError("this model has no side values: train it with side columns (side=, or --side)")
+        if not found:
+            raise DataError(
+                f"none of {', '.join(pairs)[:200] or 'no values'} is among the {len(self.words):,} side "
+                f"values of the model, such as {', '.join(self.words[:3]) or 'none'}"
+            )
+        return np.array(found, np.int32)
+
+    def kin(self, values: Ids, k: int) -> Ids:
+        """Return the k items that share most of some values; of several, those with the lowest ids."""
+        items = self.starts.size - 1
+        owners = np.repeat(np.arange(items), np.diff(self.starts))
+        shared = np.bincount(owners, np.isin(self.ids, values), items)
+        order = largest(shared, k)
+        return order[shared[order] > 0].astype(np.int32)
+
+
+NO_SIDES = SideValues()
+
+
+def side_values(log: Log) -> SideValues:
+    """Return the values of the items of a log in all its side columns."""
+    words: list[str] = []
+    owners, ids = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for column, corpus in log.sides.items():
+        numbers, starts = flat(corpus)
+        owners.append(np.repeat(np.arange(len(log.items)), np.diff(starts)))
+        ids.append(numbers + len(words))
+        words += [f"{column}={value}" for value in corpus.vocabulary.words]
+    owner, values = np.concatenate(owners), np.concatenate(ids)
+    order = np.argsort(owner, kind="stable")
+    sizes = np.bincount(owner, minlength=len(log.items))
+    return SideValues(words, np.append(0, np.cumsum(sizes)), values[order].astype(np.int32))
+
+
 class KeptLog(NamedTuple):
     """The names of items, their side values, and the sequences of the log, or None."""
 
@@ -59,7 +113,7 @@ class KeptLog(NamedTuple):
         return found | {name: np.asarray(a) for name, a in zip(ARRAYS, arrays, strict=False) if a.size}
 
     @classmethod
-    def of_tensors(cls, tensors: Mapping[str, Any], items: int) -> KeptLog:
+    def of_tensors(cls, tensors: Mapping[str, Any], items: int) -> Self:
         """Read back what `tensors` returned; raise a `FormatError` if it is damaged."""
         names, item_words, user_words, side_words = (_words(tensors, name) for name in LISTS)
         arrays = {name: tensors.get(name, np.zeros(0, kind)) for name, kind in ARRAYS.items()}
@@ -70,30 +124,15 @@ class KeptLog(NamedTuple):
             for array, kind in zip(arrays.values(), ARRAYS.values(), strict=True)
         ):
             raise FormatError("the names or the log of a recommender are damaged: train it again")
-        if side_words and not _fits(sides, items):
+        if side_words and not are_lines(sides.ids, sides.starts, items, len(side_words)):
             raise FormatError("the side values of a recommender are damaged: train it again")
         if not ids.size:
             return cls(names, None, sides)
-        sizes = starts.size > 1 and starts[0] == 0 and starts[-1] == ids.size
-        rising = (starts[1:] > starts[:-1]).all()
-        fits = user_of.size == starts.size - 1 and times.size in (0, ids.size)
-        inside = (
-            0 <= ids.min()
-            and ids.max() < len(item_words)
-            and -1 <= user_of.min()
-            and user_of.max() < len(user_words)
-        )
-        if not (sizes and rising and fits and inside):
+        fits = are_lines(ids, starts, user_of.size, len(item_words), filled=True)
+        known = fits and -1 <= user_of.min() <= user_of.max() < len(user_words)
+        if not known or times.size not in (0, ids.size):
             raise FormatError("the log of a recommender is damaged: train it again")
         return cls(names, Sequences(ids, starts, item_words, user_of, user_words, times, NONE, {}, {}), sides)
-
-
-def _fits(sides: SideValues, items: int) -> bool:
-    """Return whether side values are those of so many items, with ids in their range."""
-    starts, ids = sides.starts, sides.ids
-    rising = starts.size == items + 1 and starts[0] == 0 and (starts[1:] >= starts[:-1]).all()
-    inside = not ids.size or (0 <= ids.min() and ids.max() < len(sides.words))
-    return bool(rising and starts[-1] == ids.size and inside)
 
 
 def _words(tensors: Mapping[str, Any], name: str) -> list[str]:
@@ -162,10 +201,10 @@ def kept_part(tensors: Mapping[str, Any], part: str) -> Cases:
 def _cases_fit(arrays: list[Any], items: int) -> bool:
     """Return whether all numbers are in their ranges; an end must be behind the first item of its line."""
     ids, starts, users, lines, ends, test = arrays
-    sizes = lines.size == ends.size == test.size > 0 and starts.size == users.size + 1 > 1
-    if not sizes or starts[0] != 0 or starts[-1] != ids.size or (np.diff(starts) < 1).any():
+    sizes = lines.size == ends.size == test.size > 0 and users.size > 0
+    if not sizes or not are_lines(ids, starts, users.size, items, filled=True):
         return False
-    inside = ids.min() >= 0 and ids.max() < items and lines.min() >= 0 and lines.max() < users.size
+    inside = lines.min() >= 0 and lines.max() < users.size
     known = -1 <= users.min() and users.max() < users.size and test.max() <= 1
     return bool(inside and known and (starts[lines] < ends).all() and (ends < starts[lines + 1]).all())
 
@@ -188,7 +227,7 @@ class LogRecord(NamedTuple):
         return {"log": {**log, "holds_users": self.kept.log is not None}}
 
     @classmethod
-    def of_saved(cls, config: Mapping[str, Any], tensors: Mapping[str, Any], items: int) -> LogRecord:
+    def of_saved(cls, config: Mapping[str, Any], tensors: Mapping[str, Any], items: int) -> Self:
         """Read back what was saved; raise a `FormatError` if it is damaged."""
         facts = config.get("log")
         paths = facts.get("paths") if isinstance(facts, dict) else 0

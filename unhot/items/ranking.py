@@ -8,8 +8,6 @@ question is a miss, whatever the length of the list, if the list of recommendati
     unanswered   the model knows no item of the history, so there is no list
 """
 
-from __future__ import annotations
-
 import time
 from itertools import islice
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What every recommender answers: which items suit a user or a history, and which are similar to an item."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple

@@ -12,7 +12,7 @@ ALL = -1  # this k asks for all labels
 
 
 class PlainScores(NamedTuple):
-    """Scores that belong to labels: s = h . o + bias, and their probabilities (best_label.py)."""
+    """Scores that belong to labels: s = h . o + bias, and their probabilities (predictor.py)."""
 
     out_vectors: Floats  # [labels, dim]
     bias: Floats  # [labels]

@@ -14,8 +14,6 @@ if the product is below the threshold + 1e-5. Labels of equal probability are fr
 Of these, the later label comes first, as in fastText for k = 1; for greater k, fastText's order is arbitrary.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +71,7 @@ def table_sigmoid(scores: Doubles) -> Doubles:
     return np.select(special, [0.0, 1.0, np.nan], SIGMOIDS[place.astype(np.int64)])
 
 
-def path_products(scores: Doubles, paths: Paths) -> Doubles:
+def path_products(scores: Doubles, paths: "Paths") -> Doubles:
     """Return, for each label, the product of the decisions on its path; a node scores going right."""
     if paths.node.size == 0:
         return np.ones((*scores.shape[:-1], paths.start.size - 1))

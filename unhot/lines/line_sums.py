@@ -140,7 +140,11 @@ def line_tables(model: LineModel) -> LineTables:
     word_rows = rows.word_rows
     if sums:
         word_rows = many + np.arange(sums, dtype=np.int32)
-        _add_ngrams(matrix[:many], matrix[many:], words, rows)
+    for first in range(0, sums, BLOCK_WORDS):
+        last = min(first + BLOCK_WORDS, sums)
+        bags, own = rows.subwords.bags(words[first:last]), rows.word_rows[first:last]
+        out = matrix[many + first : many + last]
+        sum_bags(matrix[:many], own, bags.starts, rows.rows_of(bags.ids), out)
     raw = np.frombuffer(encode_word(model.prefix), np.uint8)
     known = np.stack([hashes, word_rows.astype(np.uint64)], axis=1)
     return LineTables(table, known, _bucket_table(rows), rows.first_bucket, matrix, raw)
@@ -151,14 +155,6 @@ def _bucket_table(rows: SubwordRows) -> Ids:
     if rows.bucket_rows is None or rows.bucket_ids is None:
         return np.zeros(0, np.int32) if rows.bucket_rows is None else rows.bucket_rows
     return rows.rows_of(np.arange(rows.subwords.buckets, dtype=np.int32)).astype(np.int32)
-
-
-def _add_ngrams(matrix: Floats, sums: Floats, words: list[str], rows: SubwordRows) -> None:
-    """Write the sum of each word's own row and those of its n-grams."""
-    for first in range(0, len(words), BLOCK_WORDS):
-        some = words[first : first + BLOCK_WORDS]
-        bags, last = rows.subwords.bags(some), first + len(some)
-        sum_bags(matrix, rows.word_rows[first:last], bags.starts, rows.rows_of(bags.ids), sums[first:last])
 
 
 @kernel

@@ -1,7 +1,9 @@
 """Predict the labels of lines: a few in plain Python, many in compiled code on threads.
 
 Loading the compiler takes longer than a few lines in Python, so the first lines of a process go through
-line_rows.py. Many lines go through line_sums.py, in blocks of about a megabyte.
+line_rows.py. Many lines go through line_sums.py, in blocks of about a megabyte. If scores
+belong to labels, and one label is asked for, compiled code also finds that label (`find_best`); all else goes
+through choosing.py.
 """
 
 import functools
@@ -11,7 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unhot.corpus.reading.separators import PADDING
+from unhot.corpus.reading.tokenizers import TEXT, normalised, normaliser
 from unhot.errors import a_text
+from unhot.kernels.aligned import aligned_zeros
+from unhot.kernels.jit import inner, kernel
+from unhot.kernels.simd.lanes import LANES
+from unhot.kernels.simd.ranges import exponentials, largest, score_all
+from unhot.kernels.simd.tiles import Shape, shape
 from unhot.lines.choosing import Chosen, LabelScorer, check_asked, choose
 from unhot.lines.line_rows import LineRows, tokenize
 from unhot.lines.line_sums import (
@@ -22,6 +31,7 @@ from unhot.lines.line_sums import (
     line_settings,
     line_tables,
 )
+from unhot.threads import in_order
 from unhot.types import Bytes, Doubles, Floats
 from unhot.vocab.subwords import LINE_END
 from unhot.vocab.vocabulary import encode_word
@@ -108,8 +118,6 @@ class LinePredictor:
         self, blocks: Iterable[TextBlock], work: Callable[[Floats, Floats], Any]
     ) -> Iterator[Any]:
         """Yield work(vectors, squared weights) for blocks of lines, in order, on threads."""
-        from unhot.threads import in_order
-
         self.compile()
         return in_order(blocks, lambda block: work(*self.sums(block)), self.threads)
 
@@ -135,8 +143,6 @@ class LinePredictor:
         elif self._tokenizer == "whitespace":
             tokens = tokenize(text.replace("\n", " "))
         else:
-            from unhot.corpus.reading.tokenizers import normalised
-
             tokens = tokenize(normalised(text, self._tokenizer))
         index, prefix = self.lines.index, self.model.prefix
         words = (word for word in tokens if word in index or not word.startswith(prefix))
@@ -151,9 +157,6 @@ class LinePredictor:
     @functools.cached_property
     def _compiled(self) -> Any:
         """The kernel, its tables and its settings."""
-        from unhot.corpus.reading.tokenizers import TEXT, normaliser
-        from unhot.kernels.simd.tiles import shape
-
         tables = line_tables(self.model)
         end = self.lines.index.get(LINE_END)
         stride = tables.matrix.shape[1]
@@ -168,9 +171,7 @@ class LinePredictor:
 
     def sums(self, block: TextBlock) -> tuple[Floats, Floats]:
         """Return the vectors of a block's lines, and their sums of squared weights."""
-        from unhot.kernels.aligned import aligned_zeros
-
-        kernel, tables, settings, separators, normalise = self._compiled
+        sum_all, tables, settings, separators, normalise = self._compiled
         text, size = normalise(block.text, block.size, np.empty(0, np.uint8))
         scratch = self._free.pop() if self._free else line_scratch(settings, tables)
         if scratch.marked.size < size + 2:  # a whole block may be one word
@@ -179,17 +180,12 @@ class LinePredictor:
             aligned_zeros((block.lines, tables.matrix.shape[1])),
             np.zeros(block.lines, np.float32),
         )
-        kernel(text, size, separators, tables, settings, scratch, hidden, squares)
+        sum_all(text, size, separators, tables, settings, scratch, hidden, squares)
         self._free.append(scratch)
         return hidden, squares
 
     def _best(self, hidden: Floats) -> tuple[Any, Floats]:
         """Return the best label of each line and its probability, without the floor."""
-        from unhot.kernels.aligned import aligned_zeros
-        from unhot.kernels.simd.lanes import LANES
-        from unhot.kernels.simd.tiles import shape
-        from unhot.lines.best_label import best_kernel
-
         out_vectors, plain = self._out_vectors, self.scorer.plain
         assert plain is not None
         best, found = np.zeros(len(hidden), np.int32), np.zeros(len(hidden), np.float32)
@@ -202,8 +198,6 @@ class LinePredictor:
     @functools.cached_property
     def _out_vectors(self) -> Floats:
         """The output rows, padded as the vectors of lines are."""
-        from unhot.kernels.aligned import aligned_zeros
-
         assert self.scorer.plain is not None
         rows, stride = self.scorer.plain.out_vectors, self._compiled[1].matrix.shape[1]
         padded: Floats = aligned_zeros((len(rows), stride))
@@ -225,8 +219,6 @@ def text_blocks(texts: Sequence[str], block: int = BLOCK) -> Iterator[TextBlock]
 
 def block_of(raw: bytes, lines: int) -> TextBlock:
     """Return lines of bytes as a block."""
-    from unhot.corpus.reading.separators import PADDING
-
     return TextBlock(np.frombuffer(bytearray(raw + bytes(PADDING)), np.uint8), len(raw), lines)
 
 
@@ -241,3 +233,45 @@ def joined(parts: Sequence[Chosen]) -> Chosen:
         np.concatenate([part.labels for part in parts]),
         np.concatenate([part.probabilities for part in parts]),
     )
+
+
+@inner
+def find_best(
+    shape: Any, hidden: Any, out_vectors: Any, bias: Any, softmax: Any, later: Any, scores: Any, best: Any,
+    probability: Any,
+) -> None:  # fmt: skip
+    """Write the best label of each line and its probability; of equal scores, the first or the `later`.
+
+    The probability of a score s is exp(s) / sum of exp(s) with `softmax`, otherwise sigmoid(s).
+    """
+    rows = bias.size
+    for line in range(best.size):
+        score_all(shape, hidden, line, out_vectors, rows, scores)
+        for row in range(rows):
+            scores[row] += bias[row]
+        top = largest(scores, rows)
+        found = 0
+        for row in range(rows):
+            if scores[row] == top:
+                found = row
+                if not later:
+                    break
+        best[line] = found
+        if softmax:
+            probability[line] = np.float32(1.0) / exponentials(scores, rows, top)
+        else:
+            probability[line] = np.float32(1.0) / (np.float32(1.0) + np.exp(-top))
+
+
+@functools.cache
+def best_kernel(shape: Shape) -> Any:
+    """Return `find_best` as a kernel whose length of rows is a constant."""
+
+    @kernel
+    def find_all(
+        hidden: Any, out_vectors: Any, bias: Any, softmax: Any, later: Any, scores: Any, best: Any,
+        probability: Any,
+    ) -> None:  # fmt: skip
+        find_best(shape, hidden, out_vectors, bias, softmax, later, scores, best, probability)
+
+    return find_all

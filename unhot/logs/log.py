@@ -13,13 +13,11 @@ beside/types    a corpus: line i is the type of the user of line i
 sides/NAME      a corpus: line i holds the values of item i in the side column NAME
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -59,7 +57,7 @@ class HowRead(NamedTuple):
         return any(self.settings.get(name) is not None for name in ("session", "gap"))
 
     @classmethod
-    def of_json(cls, found: Any, damaged: str) -> HowRead:
+    def of_json(cls, found: Any, damaged: str) -> Self:
         """Make it of what was saved (None: nothing was); raise a `FormatError` if it has another form."""
         known = isinstance(found, dict) and found.keys() <= cls._field_defaults.keys()
         how = cls(**found) if known else cls()
@@ -92,7 +90,7 @@ class Log(Corpus):
     """Sequences of items; made by `read_log`, `Log.open` or `Log.part`."""
 
     @classmethod
-    def open(cls, directory: str | os.PathLike[str]) -> Log:
+    def open(cls, directory: str | os.PathLike[str]) -> "Log":
         """Open a folder that `read_log` kept; raise a `FormatError` if it is damaged or incomplete."""
         path = Path(directory)
         read_index(path / INDEX, VERSION, AGAIN)
@@ -186,20 +184,17 @@ class Log(Corpus):
     @functools.cached_property
     def times(self) -> Doubles:
         """The times of all events in seconds; empty if the log has none."""
-        found: Doubles = self._numbers(TIMES, np.float64)
-        return found
+        return self._numbers(TIMES, np.float64)
 
     @functools.cached_property
     def weights(self) -> Floats:
         """The ratings or weights of all events; empty if the log has none."""
-        found: Floats = self._numbers(WEIGHTS, np.float32)
-        return found
+        return self._numbers(WEIGHTS, np.float32)
 
     @functools.cached_property
     def marks(self) -> Bytes:
         """What was booked (1), rejected (2) or both (3); empty if the log does not say."""
-        found: Bytes = self._numbers(MARKS, np.uint8)
-        return found
+        return self._numbers(MARKS, np.uint8)
 
     @property
     def by_time(self) -> Starts:
@@ -207,7 +202,7 @@ class Log(Corpus):
         rows: Any = self.times if self.times.size else self._numbers(ROWS, np.int64)
         return np.argsort(rows, kind="stable") if rows.size else np.arange(self.words)
 
-    def _numbers(self, name: str, kind: Any) -> Any:
+    def _numbers(self, name: str, kind: Any) -> np.ndarray[Any, Any]:
         return map_numbers(self.directory / name, kind) if name in self.facts["files"] else np.zeros(0, kind)
 
     @functools.cached_property
@@ -226,7 +221,7 @@ class Log(Corpus):
             raise FormatError(f"{self.directory / INDEX}: {error}: the file is damaged, {AGAIN}") from error
         return {name: Corpus.open(self.directory / SIDES / name) for name in names}
 
-    def part(self, ends: Starts) -> Log:
+    def part(self, ends: Starts) -> "Log":
         """Return the log of what comes before `ends[i]` in each line i; its items are counted anew."""
         sizes = ends - self.starts[:-1]
         rows = self._numbers(ROWS, np.int64)
@@ -349,3 +344,27 @@ def _by_item(side: Corpus, items: Sequence[str]) -> dict[str, list[str]]:
     ids, starts = flat(side)
     words = side.vocabulary.words
     return {item: [words[i] for i in ids[starts[n] : starts[n + 1]]] for n, item in enumerate(items)}
+
+
+def first_places(ids: Ids, starts: Starts) -> Starts:
+    """Return the places of the first event of each item in each line.
+
+    >>> first_places(np.array([7, 8, 7, 7]), np.array([0, 3, 4])).tolist()
+    [0, 1, 3]
+    """
+    sizes = np.diff(starts)
+    keys = np.repeat(np.arange(sizes.size), sizes) * (int(ids.max(initial=0)) + 1) + ids
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def merged_lines(log: Log) -> Corpus:
+    """Return a corpus of the lines, each item once; its counts are the lines that have an item.
+
+    Its ids are those of the log, so its words need not be ordered by their counts.
+    """
+    ids, starts = log.ids_of_lines, log.starts
+    kept = first_places(ids, starts)
+    counts = np.bincount(ids[kept], minlength=len(log.items))
+    text = IdText(ids[kept], np.searchsorted(kept, starts), Vocabulary(log.items.words, counts))
+    with Workplace(None) as place:
+        return write_ids(text, place, Corpus)

@@ -13,8 +13,6 @@ A case is a question: after the items before a place of a line, which item comes
 validation or test is a case, unless nothing comes before it in its line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -40,7 +38,7 @@ class Cases(NamedTuple):
     item_words: Sequence[str]
     user_words: Sequence[str]
 
-    def sample(self, most: int, seed: int = 1) -> Cases:
+    def sample(self, most: int, seed: int = 1) -> "Cases":
         """Return at most so many of the cases, drawn at random."""
         if self.ends.size <= most:
             return self

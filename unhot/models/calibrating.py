@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.models.held_out_rows import FEWEST
 from unhot.models.label_answers import Estimator, LabelAnswers
+from unhot.models.labelled_source import FEWEST, Row
 from unhot.probability import softmax
 from unhot.probability.calibration import (
     COOLEST,
@@ -21,8 +21,6 @@ from unhot.probability.calibration import (
 from unhot.types import Doubles
 
 WIDEST = 1 << 25  # probabilities of all lines and labels that are in memory at once
-
-Rows = Iterable[tuple[str, list[str]]]
 
 
 class ScoredLines(NamedTuple):
@@ -52,7 +50,7 @@ class ScoredLines(NamedTuple):
         return np.asarray(self.truth[lines, self.log_weights.argmax(axis=1)])
 
 
-def scored_lines(answers: LabelAnswers, rows: Rows) -> ScoredLines:
+def scored_lines(answers: LabelAnswers, rows: Iterable[Row]) -> ScoredLines:
     """Score lines; those without a label that the model knows are left out."""
     index, labels = answers.learned.out_vocabulary.index, len(answers.labels)
     found = [(text, [index[name] for name in names if name in index]) for text, names in rows]
@@ -73,7 +71,7 @@ def set_temperature(model: Estimator, temperature: float) -> None:
     model.fit_state = replace(model.fit_state, learned=learned, made={})
 
 
-def temperature_after_training(answers: LabelAnswers, rows: list[tuple[str, list[str]]]) -> tuple[float, str]:
+def temperature_after_training(answers: LabelAnswers, rows: list[Row]) -> tuple[float, str]:
     """Fit a temperature, which is 1 if the rows are too few; say in one line what came of it."""
     if len(answers.labels) < 2:
         return 1.0, "no temperature: there is only one label"

@@ -15,10 +15,9 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError
-from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.fitting import Begins, L, Reads, Tells
 from unhot.models.model import Model
 from unhot.models.settings import Range, TextFields, VectorFields
-from unhot.models.state import L
 from unhot.models.text_model import check_scratch, encoded, fit_text
 from unhot.sizes import bytes_of
 from unhot.types import Floats

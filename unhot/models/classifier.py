@@ -16,8 +16,6 @@ another random order in each epoch, so the order of the file does not matter.
 Reference: Joulin et al., Bag of tricks for efficient text classification, 2017.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,11 +30,11 @@ from unhot.errors import ConfigError, DataError, FormatError, at_least
 from unhot.lines.line_sums import LineModel
 from unhot.models.calibrating import temperature_after_training
 from unhot.models.engine import EngineData, Wiring
-from unhot.models.fitting import Begins, Note, Reading, Reads, Tells
-from unhot.models.held_out_rows import Row
+from unhot.models.fitting import Begins, InEpochs, Note, Reading, Reads, Tells
 from unhot.models.label_answers import Estimator, LabelAnswers, LearnedLines
 from unhot.models.labelled_source import (
     LabelledSource,
+    Row,
     all_labels,
     checked_validation,
     fitting_kind,
@@ -44,9 +42,8 @@ from unhot.models.labelled_source import (
     label_kind,
 )
 from unhot.models.learned_words import learned_from
-from unhot.models.line_bags import line_input
+from unhot.models.line_bags import line_input, list_units, with_line_ends
 from unhot.models.line_engine import LabelledLines, LineEngine, LineFeeder
-from unhot.models.line_units import list_units, with_line_ends
 from unhot.models.model import Model, model
 from unhot.models.ngram_rows import NO_KEYS, word_rows
 from unhot.models.settings import EpochFields, Range, TextFields, VectorFields
@@ -57,7 +54,6 @@ from unhot.models.starting_point import (
     from_vectors,
     frozen_words,
 )
-from unhot.models.state import InEpochs
 from unhot.models.text_model import LABELS, M, encoded
 from unhot.models.windows import engine_training
 from unhot.outputs import LAYERS, OutputLayer, parse_output
@@ -305,7 +301,7 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
 
     def wiring(self, lines: LabelledLines | None = None) -> Wiring:
         """Return what predicts what: the rows of a line its labels."""
-        targets = 1 if lines is None else lines.most_labels
+        targets = 1 if lines is None else int(np.diff(lines.feeder.label_starts).max(initial=1))
         listed = 1 if lines is None else max(int(lines.rows.max(initial=1)), targets)
         return Wiring(LineFeeder, targets=targets, listed=listed, first_rows=FirstRows(SPREAD))
 

@@ -26,17 +26,19 @@ import numpy as np
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.graphs.reading import read_graph
 from unhot.graphs.walks import no_walks
-from unhot.items.side_values import SideValues
+from unhot.items.kept_log import SideValues
 from unhot.kernels.bags import NO_MIXING, Bags
 from unhot.kernels.windows import Window
 from unhot.models.bag_feeders import MeanFeeder, WeightedFeeder
 from unhot.models.engine import Wiring, near_words
 from unhot.models.fasttext import NOTHING
-from unhot.models.fitting import Begins, Tells
+from unhot.models.fitting import Begins, InEpochs, Tells
 from unhot.models.graph_vectors import check_walks, walks_on
-from unhot.models.item_answers import ItemAnswers, LearnedItems, items_from
 from unhot.models.item_vectors import (
+    ItemAnswers,
+    LearnedItems,
     item_training,
+    items_from,
     predict_item,
     prepare_items,
 )
@@ -44,8 +46,7 @@ from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.ngram_rows import NgramRows, keyed_bags, shared_rows
 from unhot.models.recommender_model import RecommenderModel
-from unhot.models.settings import ItemFields, Range, WalkFields
-from unhot.models.state import InEpochs
+from unhot.models.settings import ItemWalkFields, Range
 from unhot.models.windows import (
     check_windows,
     warm_up_windows,
@@ -79,8 +80,7 @@ class LearnedSides(LearnedItems):
         if not self.mixing.size:
             return np.repeat(1.0 / sizes, sizes).astype(np.float32)
         powers = np.exp(self.mixing - np.repeat(np.maximum.reduceat(self.mixing, starts[:-1]), sizes))
-        weights: Floats = powers / np.repeat(np.add.reduceat(powers, starts[:-1]), sizes)
-        return weights
+        return np.asarray(powers / np.repeat(np.add.reduceat(powers, starts[:-1]), sizes))
 
     def mixed(self, shares: Floats) -> Floats:
         """Return the vectors H of all items, given the weights of their rows."""
@@ -102,12 +102,9 @@ class LearnedSides(LearnedItems):
 
 @model("eges", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class EGES(ItemFields, WalkFields, RecommenderModel):
+class EGES(ItemWalkFields, RecommenderModel):
     """Item vectors from walks and side values."""
 
-    window: Annotated[int, Range(1, 10_000)] = 5  # items on each side of the centre item
-    walks: Annotated[int, Range(1, 1 << 20)] = 4  # walks from each item in an epoch; each epoch has new ones
-    length: Annotated[int, Range(2, 1 << 20)] = 10  # items of a walk
     directed: bool = False  # walks only go from an item to one that came later
     # how an item is made of its own row and those of its side values: weighted, with weights that are
     # learned for each item (EGES); the plain mean (GES); none: its own row alone (BGE)
@@ -242,10 +239,8 @@ class SideAnswers(ItemAnswers):
             return super().new_item(values)
         keys: Counts = self.learned.keys
         rows = np.flatnonzero(np.isin(keys, self.record.kept.sides.known(values)))
-        found: Floats = np.average(
-            self.learned.params.in_vectors[rows], axis=0, weights=self.value_weights[rows]
-        ).astype(np.float32)
-        return found
+        own, weights = self.learned.params.in_vectors[rows], self.value_weights[rows]
+        return np.asarray(np.average(own, axis=0, weights=weights), np.float32)
 
     def explain(self, item: str) -> list[tuple[str, float]]:
         """Return what an item is made of, with the weights, largest first."""

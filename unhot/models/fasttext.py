@@ -21,14 +21,12 @@ moves by lr dL/dh, too, which is its gradient; then h moves n times as far, and 
 Reference: Bojanowski et al., Enriching word vectors with subword information, 2017.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -40,11 +38,10 @@ from unhot.kernels.windows import Window
 from unhot.models.bag_feeders import NgramCBOWFeeder, NgramSkipGramFeeder
 from unhot.models.engine import Wiring, near_words
 from unhot.models.fasttext_file import read_model, write_model
-from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.fitting import Begins, FitState, InEpochs, Reads, Tells
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
 from unhot.models.ngram_rows import NgramRows, ngram_rows
-from unhot.models.state import FitState, InEpochs
 from unhot.models.text_model import encoded
 from unhot.models.windows import check_start, old_keys, words_of
 from unhot.models.word_answers import SubwordAnswers
@@ -153,7 +150,7 @@ class FastText(WordModel):
             write_model(path, self.vectors, self.learned, self.config())
 
     @classmethod
-    def load_fasttext(cls, path: str | os.PathLike[str]) -> FastText:
+    def load_fasttext(cls, path: str | os.PathLike[str]) -> Self:
         """Open fastText's own .bin file, memory-mapped, for queries or as the `start` of another training."""
         file = read_fasttext(Path(path))
         settings, learned = read_model(path, file)

@@ -1,4 +1,8 @@
-"""Values that `fit` and `resume` pass on: the input, listeners, start and origin of a training."""
+"""The values of a fit: its input, listeners, start and origin; its training; the state that it leaves.
+
+`Reads`, `Tells`, `Begins` and `Origin` are what `fit` and `resume` pass on. `InEpochs` and `AtOnce` are
+trainings. `FitState` has what was learned, and how the training went.
+"""
 
 import logging
 import os
@@ -6,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
@@ -22,7 +26,9 @@ from unhot.rows.remote import as_path, is_address
 from unhot.screen.terminal import printable_lines
 from unhot.train.bar import TrainingBar
 from unhot.train.checkpoint import Checkpoint
+from unhot.train.epoch_run import EpochRun, Plan, Validation
 from unhot.train.history import History
+from unhot.train.memory_plan import describe
 from unhot.train.progress import Callback
 from unhot.vectors.formats.model_claim import claimed_model
 from unhot.vocab.vocabulary import Vocabulary
@@ -179,6 +185,127 @@ class Origin:
     def labels_again(self) -> Any:
         """Return the label files as a source, or None if there are none."""
         return _as_source(self.labels) if self.labels else None
+
+
+class Learned(Protocol):
+    """What a model has learned: a value that knows its words, and how it is saved.
+
+    It may also have a method `facts`, which returns what the saved config holds in addition to the settings.
+    """
+
+    @property
+    def in_vocabulary(self) -> Vocabulary:
+        """The words that are inputs."""
+
+    @property
+    def out_vocabulary(self) -> Vocabulary:
+        """The words that are predicted; the same object if they are the inputs."""
+
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        """Return the tensors to save; of an incomplete training also those that resuming needs."""
+
+
+L = TypeVar("L", bound=Learned)
+
+
+@dataclass
+class FitState(Generic[L]):
+    """The state of a model after a fit, or while it is trained."""
+
+    learned: L
+    history: History
+    origin: Origin = field(default_factory=Origin)
+    chosen: Mapping[str, Any] = field(default_factory=dict)  # settings that the training has chosen itself
+    made: dict[str, Any] = field(default_factory=dict)  # what answers questions; it is made once
+
+
+@dataclass
+class InEpochs(Generic[L]):
+    """A training in epochs."""
+
+    run: EpochRun[Any]
+    now: Callable[[], L]  # returns what is learned so far
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    finish: Callable[[L], L] = lambda learned: learned  # called once, when all epochs are done
+    finished: L | None = None
+
+    @property
+    def learned(self) -> L:
+        """What is learned so far."""
+        return self.now() if self.finished is None else self.finished
+
+    def train(self) -> None:
+        """Train until all epochs are done, or until Ctrl-C, which may also come while it finishes."""
+        self.run.train()
+        try:
+            if self.run.history.complete:
+                self.finished = self.finish(self.now())
+        except KeyboardInterrupt:
+            self.run.history.interrupted = True
+
+    def close(self) -> None:
+        """Free what only the training needs."""
+        self.run.close()
+
+
+@dataclass
+class AtOnce(Generic[L]):
+    """A training without epochs: it counts, or solves an equation. Ctrl-C leaves nothing."""
+
+    learn: Callable[[], L]
+    history: History
+    words: int  # that it learns from
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    learned: L | None = None
+
+    def train(self) -> None:
+        """Learn everything."""
+        self.learned = self.learn()
+        self.history.words = self.words
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+Training: TypeAlias = InEpochs[L] | AtOnce[L]  # a training that is ready to run
+
+
+def plan_of(
+    model: Any,
+    begins: Begins,
+    tells: Tells,
+    memory: Mapping[str, int],
+    *,
+    lr: float,
+    usual_lr: float = 0.0,
+    epochs: int = 0,
+    minutes: float | None = None,
+    validation: Validation | None = None,
+    keep_every: int = 1,
+    **details: Any,
+) -> Plan:
+    """Return the plan of a run: settings, callbacks, checkpoints; `details` go into its start event.
+
+    epochs   0: those of the settings
+    """
+    tells.say(f"memory: {describe(memory)}")
+    told = {"model": model.name, **model.settings(), "lr": lr, "epochs": epochs or model.epochs}
+    return Plan(
+        epochs=epochs or model.epochs,
+        lr=lr,
+        usual_lr=usual_lr,
+        seed=model.seed,
+        history=begins.history,
+        callbacks=tells.callbacks,
+        checkpoint=tells.checkpoint,
+        save=tells.save,
+        say=tells.say,
+        warn=tells.warn,
+        minutes=minutes,
+        validation=validation,
+        keep_every=keep_every,
+        details={**told, **details, "memory": sum(memory.values())},
+    )
 
 
 def nobody(line: str) -> None:

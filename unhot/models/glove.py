@@ -46,11 +46,9 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm_up_counting
 from unhot.errors import DataError
 from unhot.models.cell_model import CellAnswers, CellData, CellModel
-from unhot.models.fitting import Begins, Tells
+from unhot.models.fitting import Begins, InEpochs, Tells, plan_of
 from unhot.models.model import model, shaped_tensor
-from unhot.models.planning import plan_of
 from unhot.models.settings import SMALLEST_LR, EpochFields, Range
-from unhot.models.state import InEpochs
 from unhot.train.glove.blocks import Blocks, arranging_bytes
 from unhot.train.glove.glove_run import GloVeRun, Sides, start_sides, stride_of, warm_up
 from unhot.train.glove.step import BIASES

@@ -20,12 +20,22 @@ from unhot.graphs.reading import edges_of, read_graph, without_edges
 from unhot.graphs.walks import GraphWalks, no_walks
 from unhot.kernels.windows import Window
 from unhot.models.engine import Wiring, near_words
-from unhot.models.fitting import Begins, Note, Reading, Reads, Tells, are_texts, names_of, nobody, opened
+from unhot.models.fitting import (
+    Begins,
+    InEpochs,
+    Note,
+    Reading,
+    Reads,
+    Tells,
+    are_texts,
+    names_of,
+    nobody,
+    opened,
+)
 from unhot.models.learned_words import LearnedWords, learned_from
 from unhot.models.model import Model, model
 from unhot.models.settings import Range, WalkFields, WindowFields
 from unhot.models.skipgram import skipgram_wiring
-from unhot.models.state import InEpochs
 from unhot.models.text_model import compiling
 from unhot.models.windows import (
     check_machine,

@@ -1,7 +1,7 @@
 """Item vectors: skip-gram on the sequences of a log; items that stand near each other predict each other.
 
 With `users="vector"` each user has an input vector x_u, too, which predicts all items of the user, beside
-their neighbours; then a user whom the model knows asks with h = x_u (item_answers.py).
+their neighbours; then a user whom the model knows asks with h = x_u (item_vectors.py).
 
 Reference: Barkan and Koenigstein, Item2vec: neural item embedding for collaborative filtering, 2016.
 """
@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.indexed_folder import read_only
 from unhot.errors import ConfigError
 from unhot.kernels.chunk import hot_row
 from unhot.kernels.feeder import Each, input_of, ones_at
@@ -21,16 +20,21 @@ from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.window_feeder import centre_target, register_windows
 from unhot.kernels.windows import AFTER, BEFORE, BOTH, Text, Window, fill_inputs
 from unhot.logs.log import Log
-from unhot.models.engine import EngineData, Wiring, near_words
-from unhot.models.fitting import Begins, Tells
-from unhot.models.item_answers import ItemAnswers, LearnedItems
-from unhot.models.item_vectors import item_training, predict_item, prepare_items, restore_items
+from unhot.models.engine import EngineData, Wiring, by_shard, near_words
+from unhot.models.fitting import Begins, InEpochs, Tells
+from unhot.models.item_vectors import (
+    ItemAnswers,
+    LearnedItems,
+    item_training,
+    predict_item,
+    prepare_items,
+    restore_items,
+)
 from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import ItemFields, Range
 from unhot.models.skipgram import skipgram_wiring
-from unhot.models.state import InEpochs
 from unhot.models.windows import check_windows, warm_up_windows
 from unhot.outputs import parse_output
 from unhot.vocab.vocabulary import UnknownWord, Vocabulary, encode_word
@@ -120,8 +124,7 @@ def with_users(log: Log) -> EngineData:
     counts = np.append(log.items.counts, np.zeros(len(users), np.int64))
     inputs = Vocabulary([*log.items.words, *users], counts)
     rows = np.array([*(inputs.index[mark + user] for user in log.users.words), -1], np.int32)[log.user_of]
-    edges = np.cumsum([shard.starts.size - 1 for shard in log.shards])[:-1]
-    return near_words(log, inputs, beside=[read_only(part) for part in np.split(rows, edges)])
+    return near_words(log, inputs, beside=by_shard(log, rows))
 
 
 class UserAnswers(ItemAnswers):

@@ -17,10 +17,8 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.given_ids import flat
 from unhot.errors import DataError
-from unhot.items.histories import Histories, newest
-from unhot.items.item_rows import ItemRows, rows_of_cells
-from unhot.logs.log import Log
-from unhot.logs.merging import merged_lines
+from unhot.items.histories import Histories, ItemRows, newest, rows_of_cells
+from unhot.logs.log import Log, merged_lines
 from unhot.models.fitting import Tells
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel

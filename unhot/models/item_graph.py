@@ -8,14 +8,13 @@ Reference: Wang et al., Billion-scale commodity embedding for e-commerce recomme
 """
 
 import dataclasses
-from typing import Annotated
 
 from unhot.graphs.reading import read_graph
 from unhot.models.engine import near_words
-from unhot.models.fitting import Begins, Tells
+from unhot.models.fitting import Begins, InEpochs, Tells
 from unhot.models.graph_vectors import check_walks, walk_wiring, walks_on
-from unhot.models.item_answers import LearnedItems
 from unhot.models.item_vectors import (
+    LearnedItems,
     answers_of_items,
     item_training,
     predict_item,
@@ -25,8 +24,7 @@ from unhot.models.item_vectors import (
 from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
-from unhot.models.settings import ItemFields, Range, WalkFields
-from unhot.models.state import InEpochs
+from unhot.models.settings import ItemWalkFields
 from unhot.models.windows import check_windows, warm_up_windows
 from unhot.outputs import parse_output
 
@@ -35,12 +33,9 @@ LR = 0.05  # the default learning rate
 
 @model("graph", family="recommend")
 @dataclasses.dataclass(kw_only=True)
-class ItemGraph(ItemFields, WalkFields, RecommenderModel):
+class ItemGraph(ItemWalkFields, RecommenderModel):
     """Item vectors from walks on the graph of sessions."""
 
-    window: Annotated[int, Range(1, 10_000)] = 5  # items on each side of the centre item
-    walks: Annotated[int, Range(1, 1 << 20)] = 4  # walks from each item in an epoch; each epoch has new ones
-    length: Annotated[int, Range(2, 1 << 20)] = 10  # items of a walk
     directed: bool = True  # walks only go from an item to one that came later
 
     unit = "steps"

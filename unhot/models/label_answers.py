@@ -4,8 +4,6 @@ The names of its answers are those of scikit-learn's estimators. Only `__sklearn
 scikit-learn calls, imports scikit-learn.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -14,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, texts_of
+from unhot.lines.choosing import PlainScores
 from unhot.lines.explaining import Decision, Explanation, line_pieces, shares
-from unhot.lines.layer_scores import LayerScorer
 from unhot.lines.line_sums import LineModel
 from unhot.lines.predictor import LinePredictor, Tokenizer
 from unhot.models.labelled_source import KINDS, label_id
@@ -23,6 +21,9 @@ from unhot.models.learned_words import LearnedWords
 from unhot.models.model import Model
 from unhot.models.word_answers import head_of
 from unhot.outputs import Head
+from unhot.outputs.layer import LogProbabilityLayer
+from unhot.probability import log_sum_exp
+from unhot.types import Doubles, Floats
 from unhot.vectors.subword_vectors import SubwordVectors
 
 
@@ -37,6 +38,45 @@ class LearnedLines(LearnedWords):
         """Return how n-grams are hashed, the temperature, and the type of the labels."""
         hashing = {"scheme": "fasttext", "hashes": 1, "skips": True}
         return {**hashing, "temperature": self.temperature, "label_kind": self.label_kind}
+
+
+class LayerScorer:
+    """The probabilities of labels by an output layer and a temperature T.
+
+        p = w^(1/T) / sum of w^(1/T)     w = exp(log_weight), what the layer's scores are worth
+        p = sigmoid(s / T)               layers whose probabilities are independent (one_vs_all)
+
+    T is 1 unless the model was calibrated. It never changes which label is the most probable.
+    """
+
+    floor = 0.0
+    later_first = False
+
+    def __init__(self, head: Head, out_vectors: Floats, out_bias: Floats, temperature: float) -> None:
+        self._head, self._temperature = head, temperature
+        self.plain: PlainScores | None = None
+        layer, scale = head.layer, np.float32(1.0 / temperature)
+        if layer.rows_are_words and (isinstance(layer, LogProbabilityLayer) or layer.independent):
+            bias = out_bias if out_bias.size else np.zeros(len(out_vectors), np.float32)
+            self.plain = PlainScores(scale * out_vectors, scale * bias, not layer.independent)
+
+    @property
+    def labels(self) -> int:
+        """The number of labels."""
+        return int(self._head.counts.size)
+
+    def log_weights(self, hidden: Floats) -> Doubles:
+        """Return what the temperature divides: scores if they are independent, else log-probabilities."""
+        scores = self._head.scores(hidden).astype(np.float64)
+        layer = self._head.layer
+        return scores if layer.independent else layer.log_weight(scores, self._head.counts)
+
+    def probabilities(self, hidden: Floats) -> Doubles:
+        """Return the probabilities of all labels: [lines, dim] -> [lines, labels]."""
+        weights = self.log_weights(hidden) / self._temperature
+        if self._head.layer.independent:
+            return np.asarray(np.exp(-np.logaddexp(0.0, -weights)))
+        return np.asarray(np.exp(weights - log_sum_exp(weights)[..., None]))
 
 
 class LabelAnswers:

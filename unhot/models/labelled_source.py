@@ -4,22 +4,27 @@ Rows are read once. While the texts are encoded, their labels are kept as number
 for validation or calibration are kept as they are.
 """
 
+import heapq
 import random
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, one_of
-from unhot.models.held_out_rows import HeldOutRows, Row
 from unhot.rows.labelled import LabelledRows
 from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
 
+Row = tuple[str, list[str]]  # a text and its labels
+
 SHOWN = 20  # labels of an error
 KINDS: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": lambda text: text == "True"}
+FEWEST, MOST = 200, 2000  # rows that are held out to calibrate; if there would be fewer, none is
+MOST_CHARACTERS = 1 << 24  # of all texts that are held out, and of those that wait
 
 
 class LabelledSource:
@@ -31,7 +36,7 @@ class LabelledSource:
         self._calibration, self._seed = calibration, seed
         self._names: dict[str, int] = {}
         self._labels, self._sizes = array("i"), array("i")
-        self.held_out: list[tuple[str, list[str]]] = []
+        self.held_out: list[Row] = []
 
     def texts(self) -> Iterator[str]:
         """Yield the texts to learn from, and keep their labels."""
@@ -45,9 +50,7 @@ class LabelledSource:
     def _split(self, rows: Iterator[Row]) -> Iterator[Row]:
         """Yield the rows to learn from, and hold out the others."""
         if self._calibration and not self._validation:
-            parts = HeldOutRows(rows, self._calibration, self._seed)
-            yield from parts.others()
-            self.held_out = parts.sample
+            yield from without_sample(rows, self._calibration, self._seed, self.held_out)
             return
         drawn = random.Random(self._seed)
         for row in rows:
@@ -62,6 +65,61 @@ class LabelledSource:
         for size in self._sizes:
             yield [names[i] for i in self._labels[at : at + size]]
             at += size
+
+
+def without_sample(rows: Iterable[Row], share: float, seed: int, sample: list[Row]) -> Iterator[Row]:
+    """Yield rows to learn from, in their order as far as possible, and put a random sample of them aside.
+
+    Each row draws a number from 0 to 1. The rows with the smallest numbers are held out: those below `share`,
+    at most MOST of them, fewer if they are long. So any row is as likely to be held out as any other, and
+    what is in memory is bounded. A row whose label no other row has is never held out, so that every label is
+    learned. If the sample would be small, all rows are yielded.
+    """
+    learned: set[str] = set()
+    held: list[tuple[float, int, Row]] = []  # a heap: the largest drawn number is first
+    for row in _drawn(rows, share, seed, held):
+        learned.update(row[1])
+        yield row
+    for _, _, row in sorted(held, key=lambda entry: entry[1]):
+        if learned.issuperset(row[1]):
+            sample.append(row)
+        else:
+            learned.update(row[1])
+            yield row
+    if len(sample) < FEWEST or len(learned) < 2:
+        yield from sample
+        sample.clear()
+
+
+def _drawn(rows: Iterable[Row], share: float, seed: int, held: list[tuple[float, int, Row]]) -> Iterator[Row]:
+    """Yield rows, and put others into the heap `held`, if they become at least FEWEST.
+
+    Until that is known, rows wait, unless they become too large.
+    """
+    waiting: list[Row] | None = []
+    waited = kept = 0  # characters
+    numbers = random.Random(seed)
+    for number, row in enumerate(rows):
+        drawn = numbers.random()
+        others = [row] if drawn >= share else []
+        if drawn < share:
+            heapq.heappush(held, (-drawn, number, row))
+            kept += len(row[0])
+        while len(held) > MOST or kept > MOST_CHARACTERS:
+            others.append(heapq.heappop(held)[2])
+            kept -= len(others[-1][0])
+        if waiting is None:
+            yield from others
+            continue
+        waiting.append(row)
+        waited += len(row[0])
+        if len(held) == FEWEST or waited > MOST_CHARACTERS:
+            there = {number for _, number, _ in held}
+            yield from (row for number, row in enumerate(waiting) if number not in there)
+            waiting = None
+    if waiting is not None:
+        held.clear()
+        yield from waiting
 
 
 def no_labels(rows: int, held_out: int = 0) -> DataError:
@@ -80,11 +138,12 @@ def no_labels(rows: int, held_out: int = 0) -> DataError:
     )
 
 
-def label_kind(labels: object) -> str:
+def label_kind(labels: Any) -> str:
     """Return the type of labels that came from Python: str, int, float or bool."""
     if labels is None or isinstance(labels, Iterator):
         return "str"
-    first = next((label for label in _first_cells(labels) if label is not None), "")
+    cells = (each if isinstance(each, (list, tuple)) else [each] for each in islice(labels, 1000))
+    first = next((label for label in chain.from_iterable(cells) if label is not None), "")
     if isinstance(first, (bool, np.bool_)):
         return "bool"
     if isinstance(first, (int, np.integer)):
@@ -110,11 +169,6 @@ def label_id(labels: Vocabulary, label: Any) -> int:
         known = ", ".join(map(repr, labels.words[:SHOWN]))
         raise DataError(f"{str(label)!r} is none of the {len(labels):,} labels: they are {known}{rest}")
     return found
-
-
-def _first_cells(labels: Any) -> Iterator[Any]:
-    for _, label in zip(range(1000), labels, strict=False):
-        yield from label if isinstance(label, (list, tuple)) else [label]
 
 
 def all_labels(beside: Corpus) -> tuple[Vocabulary, Ids, Starts]:

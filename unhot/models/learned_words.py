@@ -20,9 +20,12 @@ OWN = "head."  # prefix of the names of tensors that only a torch head has
 NO_WEIGHTS: Floats = np.zeros(0, np.float32)
 NO_FROZEN: Bytes = np.zeros(0, np.uint8)
 # types of the tensors that the model folder does not check
-KINDS: dict[str, Any] = {"out_bias": np.float32, "in_bias": np.float32, "ln_z": np.float32}
-KINDS |= {"seen": np.int64, "frozen": np.uint8, "row_weights": np.float32, "mixing": np.float32}
-KINDS |= {"row_keys": np.int64}
+KINDS: dict[str, Any] = {
+    **dict.fromkeys(("out_bias", "in_bias", "ln_z", "row_weights", "mixing"), np.float32),
+    "seen": np.int64,
+    "row_keys": np.int64,
+    "frozen": np.uint8,
+}
 NO_ARRAYS: Mapping[str, Any] = {}
 SQUARES = "squares."  # prefix of the names of tensors that only an incomplete training on cells has
 BEST = "best."  # prefix of the names of tensors that only an incomplete training with validation has
@@ -94,26 +97,22 @@ def learned_from(saved: SavedModel, layer: OutputLayer, dim: int) -> LearnedWord
             f"in_vectors {params.in_vectors.shape}: the second numbers must be equal; the file is damaged"
         )
     predicted = saved.out_vocabulary or saved.vocabulary
-    seen = saved.tensors.get("seen", np.zeros(0, np.int64))
-    if seen.size:
-        _check(layer, "seen", seen.shape, len(predicted))
-    frozen = saved.tensors.get("frozen", NO_FROZEN)
-    if frozen.size:
-        _check(layer, "frozen", frozen.shape, inputs)
-    weights = saved.tensors.get("row_weights", NO_WEIGHTS)
-    if weights.size:
-        _check(layer, "row_weights", weights.shape, inputs)
+    counted = {"seen": len(predicted), "frozen": inputs, "row_weights": inputs}
+    found = {name: saved.tensors.get(name, np.zeros(0, KINDS[name])) for name in counted}
+    for name, array in found.items():
+        if array.size:
+            _check(layer, name, array.shape, counted[name])
     return LearnedWords(
         layer=layer,
         in_vocabulary=saved.vocabulary,
         out_vocabulary=predicted,
         params=params,
-        seen=seen,
-        frozen=frozen,
+        seen=found["seen"],
+        frozen=found["frozen"],
         own=under(saved.tensors, OWN),
         keys=saved.tensors.get("row_keys", NO_KEYS),
         squares=under(saved.tensors, SQUARES),
-        weights=weights,
+        weights=found["row_weights"],
         mixing=saved.tensors.get("mixing", NO_MIXING),
         best=under(saved.tensors, BEST),
     )

@@ -23,8 +23,7 @@ from unhot.kernels.jit import inner
 from unhot.kernels.order import shuffled
 from unhot.kernels.rng import stream_key
 from unhot.kernels.simd.rows import prefetch
-from unhot.models.compiled_engine import CompiledEngine, make_kernel
-from unhot.models.engine import Wiring
+from unhot.models.engine import CompiledEngine, Wiring, make_kernel
 from unhot.models.line_bags import LineBags
 from unhot.train.hogwild import warm_up
 from unhot.train.params import padded
@@ -157,11 +156,6 @@ class LabelledLines:
     def rows(self) -> Counts:
         """The number of rows of each line."""
         return row_counts(self.feeder.lines)
-
-    @property
-    def most_labels(self) -> int:
-        """The largest number of labels that a line has."""
-        return int(np.diff(self.feeder.label_starts).max(initial=1))
 
 
 def row_counts(lines: LineBags) -> Counts:

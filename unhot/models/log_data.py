@@ -1,7 +1,5 @@
 """From a log to what recommenders learn from: the log read as the settings say, its split, what is kept."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import zlib
@@ -9,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from unhot.errors import ConfigError, DataError
-from unhot.items.kept_log import LogRecord, keep_cases, keep_of, kept_part
-from unhot.items.side_values import side_values
+from unhot.items.kept_log import LogRecord, keep_cases, keep_of, kept_part, side_values
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log, make_log
 from unhot.logs.log_reading import MARKS

@@ -19,10 +19,9 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.lm.language_model import LanguageModel
 from unhot.lm.scorer import IdLines, Scored, Scorer, sums_of
 from unhot.lm.symbols import BEGIN_WORD, STREAM_END, STREAM_SYMBOLS, UNKNOWN
-from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.fitting import AtOnce, Begins, FitState, Reads, Tells
 from unhot.models.learned_words import under
 from unhot.models.model import MODELS, Model, model
-from unhot.models.state import AtOnce, FitState
 from unhot.train.history import History
 from unhot.types import Doubles, Ids
 from unhot.vectors.formats.directory import SavedModel
@@ -46,12 +45,12 @@ class MixtureScorer(Scorer):
         super().__init__(words, tokenizer=scorers[0].tokenizer, threads=1 if self.carries else threads)
         with np.errstate(divide="ignore"):  # a model may have no weight
             self.log_weights = np.log10(weights)
-        self.own: list[Ids] = []  # for each model, its ids of all words
-        self.shares: list[Doubles] = []  # log10 of the share of p(<unk>) that each word gets
-        for scorer in scorers:
-            ids = np.array([scorer.index.get(word, UNKNOWN) for word in words], np.int32)
-            self.own.append(ids)
-            self.shares.append(np.where(ids == UNKNOWN, -np.log10((ids == UNKNOWN).sum()), 0.0))
+        # for each model, its ids of all words, and log10 of the share of p(<unk>) that each word gets
+        self.own = [
+            np.array([scorer.index.get(word, UNKNOWN) for word in words], np.int32) for scorer in scorers
+        ]
+        unknown = [ids == UNKNOWN for ids in self.own]
+        self.shares = [np.where(lacks, -np.log10(lacks.sum()), 0.0) for lacks in unknown]
 
     def each(self, lines: IdLines, carried: list[Any] | None = None) -> tuple[Ids, Doubles]:
         """Return all tokens of lines, and their log10 probabilities under each model: [models, tokens]."""

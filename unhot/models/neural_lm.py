@@ -21,12 +21,10 @@ from unhot.errors import ConfigError, DataError, FormatError, extra
 from unhot.lm.language_model import LanguageModel, check_tokenizer
 from unhot.lm.scorer import with_ends
 from unhot.lm.symbols import SKIPPED, STREAM_END, STREAM_SYMBOLS, model_words
-from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.fitting import Begins, InEpochs, Reads, Tells, plan_of
 from unhot.models.learned_words import under
 from unhot.models.model import Model, model
-from unhot.models.planning import plan_of
 from unhot.models.settings import SMALLEST_LR, EpochFields, Range, TextFields
-from unhot.models.state import InEpochs
 from unhot.models.text_model import encoded, fit_text
 from unhot.regular import named_size
 from unhot.rows.paths import find_files

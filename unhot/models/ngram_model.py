@@ -22,10 +22,9 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.leftovers import scratch_folder
 from unhot.lm.language_model import LanguageModel, check_tokenizer
 from unhot.lm.symbols import SKIPPED
-from unhot.models.fitting import Begins, Reads, Tells, nobody
+from unhot.models.fitting import AtOnce, Begins, FitState, Reads, Tells, nobody
 from unhot.models.model import Model, model
 from unhot.models.settings import Range, TextFields
-from unhot.models.state import AtOnce, FitState
 from unhot.models.text_model import check_scratch, encoded, fit_text
 from unhot.ngrams.arpa import read_arpa, write_arpa
 from unhot.ngrams.asking import Trie

@@ -17,12 +17,11 @@ from unhot.items.histories import Histories
 from unhot.items.ranking import mean_ndcg
 from unhot.items.recommender import Recommender
 from unhot.logs.log import Log
-from unhot.models.fitting import Begins, Tells
+from unhot.models.fitting import Begins, Tells, Training
 from unhot.models.log_data import LogData
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
 from unhot.models.settings import Range
-from unhot.models.state import Training
 from unhot.types import Floats
 from unhot.vectors.formats.directory import typed_arrays
 

@@ -42,12 +42,11 @@ def ratio_table(
     if isinstance(probes, str):
         raise DataError(f"probes={probes!r}: must be a list of words, such as [{probes!r}]")
     columns = [cells.vocabulary.id(probe) for probe in probes]
-    table = []
-    for probe, p, q in zip(
-        probes, _probabilities(cells, first, columns), _probabilities(cells, second, columns), strict=True
-    ):
-        table.append(Ratio(probe, p, q, p / q if q > 0 else float("inf" if p > 0 else "nan")))
-    return table
+    both = (_probabilities(cells, word, columns) for word in (first, second))
+    return [
+        Ratio(probe, p, q, p / q if q > 0 else float("inf" if p > 0 else "nan"))
+        for probe, p, q in zip(probes, *both, strict=True)
+    ]
 
 
 def _probabilities(cells: Cells, word: str, columns: Sequence[int]) -> list[float]:

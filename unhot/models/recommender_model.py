@@ -5,8 +5,6 @@ A recommender that only counts says what it counts (`count`), how well items sui
 and `restore` itself, see item_vectors.py.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools
@@ -21,12 +19,11 @@ from unhot.items.histories import Histories
 from unhot.items.kept_log import LogRecord
 from unhot.items.recommender import Filter, Recommendation, Recommender
 from unhot.logs.log import Log
-from unhot.models.fitting import Begins, Counting, Note, Reading, Reads, Tells
-from unhot.models.item_answers import ItemAnswers
+from unhot.models.fitting import AtOnce, Begins, Counting, Note, Reading, Reads, Tells, Training
+from unhot.models.item_vectors import ItemAnswers
 from unhot.models.log_data import LogData, Watched, log_data
 from unhot.models.model import Model
 from unhot.models.settings import LogFields
-from unhot.models.state import AtOnce, Training
 from unhot.models.text_model import check_scratch
 from unhot.outputs import Head
 from unhot.rows.remote import hidden

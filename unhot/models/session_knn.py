@@ -15,11 +15,9 @@ import numpy as np
 
 from unhot.errors import FormatError
 from unhot.index.topk import push
-from unhot.items.histories import Histories, WeightedItems, newest
-from unhot.items.item_rows import ItemRows
+from unhot.items.histories import Histories, ItemRows, WeightedItems, newest
 from unhot.kernels.jit import inner, kernel
-from unhot.logs.log import Log
-from unhot.logs.merging import first_places
+from unhot.logs.log import Log, first_places
 from unhot.models.fitting import Tells
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel

@@ -4,8 +4,6 @@ Groups are fields with their types, and nothing else. The type of a field says w
 `unhot.specs` says how. The model itself checks fields of any other type.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import typing
 from typing import Annotated, Any, Literal
@@ -173,6 +171,7 @@ class ItemFields(HistoryFields, WindowFields):
     """Vectors of items."""
 
     dim: Annotated[int, Range(1, 1 << 20)] = 64  # length of each vector
+    window: Annotated[int, Range(1, 10_000)] = 5  # items on each side of the centre item
     # how items answer: with output vectors, as what comes next; or with input vectors, as what is alike
     answer: Literal["next", "alike"] = "next"
     output: str | OutputLayer = "negative:k=20,power=0.25"  # output layer
@@ -181,3 +180,11 @@ class ItemFields(HistoryFields, WindowFields):
     # with a split: stop after so many epochs without a better one on validation, and keep the best
     patience: Annotated[int, Range(1)] = 20
     approximate: bool = False  # recommend by a graph (HNSW, extra `ann`), which may miss an item
+
+
+@dataclasses.dataclass(kw_only=True)
+class ItemWalkFields(ItemFields, WalkFields):
+    """Vectors of items from walks."""
+
+    walks: Annotated[int, Range(1, 1 << 20)] = 4  # walks from each item in an epoch; each epoch has new ones
+    length: Annotated[int, Range(2, 1 << 20)] = 10  # items of a walk

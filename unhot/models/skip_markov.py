@@ -14,7 +14,7 @@ import numpy as np
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
-from unhot.items.item_rows import ItemRows, rows_of_cells
+from unhot.items.histories import ItemRows, rows_of_cells
 from unhot.logs.log import Log
 from unhot.models.fitting import Tells
 from unhot.models.item_cosine import rows_from, score_rows

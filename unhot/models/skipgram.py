@@ -29,10 +29,9 @@ from unhot.kernels.windows import Text, Window, contexts_of, fill_inputs
 from unhot.models import exact
 from unhot.models.cell_model import CellData
 from unhot.models.engine import Wiring, near_words
-from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.fitting import Begins, InEpochs, Reads, Tells
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
-from unhot.models.state import InEpochs
 from unhot.models.windows import check_start
 from unhot.models.word_model import WordModel
 from unhot.train.torch_batches import centre_pairs, context_pairs

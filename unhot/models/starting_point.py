@@ -147,7 +147,4 @@ def _copy(source: Floats, rows: Ids, target: Floats) -> None:
         part = rows[first : first + BLOCK]
         known = np.flatnonzero(part >= 0)
         there = numbers[first : first + len(part)]
-        if source.ndim == 1:
-            there[known] = source[part[known]]
-        else:
-            there[known, : source.shape[1]] = source[part[known]]
+        there[(known, *map(slice, source.shape[1:]))] = source[part[known]]

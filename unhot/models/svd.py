@@ -10,8 +10,6 @@ Reference: Levy, Goldberg and Dagan, Improving distributional similarity with le
 embeddings, 2015.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import time
@@ -23,11 +21,10 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm_up_counting
 from unhot.errors import DataError
 from unhot.models.cell_model import CellAnswers, CellData, CellModel
-from unhot.models.fitting import Begins, Tells
+from unhot.models.fitting import AtOnce, Begins, Tells
 from unhot.models.model import disk_plan, model, shaped_tensor
 from unhot.models.pmi import SMALLEST_SHIFT, pmi
 from unhot.models.settings import Range
-from unhot.models.state import AtOnce
 from unhot.models.truncated_svd import plan, truncated_svd, warm_up, weighted
 from unhot.train.memory_plan import check_plan, describe
 from unhot.train.progress import Progress

@@ -14,10 +14,9 @@ from unhot.corpus.phrases import Phrases
 from unhot.corpus.reading.sources import check_input
 from unhot.errors import ConfigError
 from unhot.kernels.cache import cache_directory
-from unhot.models.fitting import Begins, Counting, Note, Reading, Reads, Tells
+from unhot.models.fitting import Begins, Counting, L, Note, Reading, Reads, Tells
 from unhot.models.model import Model
 from unhot.models.settings import TextFields
-from unhot.models.state import L
 from unhot.threads import in_background
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.progress import Callback

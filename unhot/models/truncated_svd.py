@@ -92,7 +92,8 @@ def truncated_svd(
         q *= np.float32(shift)
         z = products.transposed_times(y)
         z -= q
-        _orthonormalise(z[:, :width])
+        _divide_by_lengths(z[:, :width])
+        _divide_by_lengths(z[:, :width])  # again, to remove the rounding errors of float32
         q = z
         tell(done + 1, rounds)
     return _factors(products.times(q)[:, :width], q[:, :width], dim, products.largest)
@@ -159,12 +160,6 @@ def _directions(z: Floats) -> tuple[Doubles, Doubles]:
         gram += part.T @ part
     squares, turn = np.linalg.eigh(gram)
     return np.where(squares > ROUNDING * squares[-1], squares, 0.0), turn
-
-
-def _orthonormalise(z: Floats) -> None:
-    """Make the columns of z orthonormal, in place."""
-    _divide_by_lengths(z)
-    _divide_by_lengths(z)  # again, to remove the rounding errors of float32
 
 
 def _divide_by_lengths(z: Floats) -> tuple[Doubles, Doubles]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import DataError, FormatError
-from unhot.items.side_values import SideValues, side_values
+from unhot.items.kept_log import SideValues, side_values
 from unhot.logs.gathering import BOOKED, REJECTED
 from unhot.logs.log import Log, Sequences, make_log
 from unhot.types import Floats

@@ -6,20 +6,16 @@ Words, items and nodes are trained here. A model's `Wiring` says what predicts w
 trains on labelled lines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from unhot.errors import ConfigError
-from unhot.models.compiled_engine import Compiled
-from unhot.models.engine import Engine, EngineData, Wiring
-from unhot.models.fitting import Begins, Tells
+from unhot.models.engine import Compiled, Engine, EngineData, Wiring
+from unhot.models.fitting import Begins, InEpochs, Tells, plan_of
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import Model
 from unhot.models.ngram_rows import NO_KEYS, word_rows
-from unhot.models.planning import plan_of
 from unhot.models.starting_point import (
     StartingPoint,
     check_frozen,
@@ -28,7 +24,6 @@ from unhot.models.starting_point import (
     from_vectors,
     frozen_words,
 )
-from unhot.models.state import InEpochs
 from unhot.models.torch_engine import OnTorch
 from unhot.outputs import OutputLayer
 from unhot.train.epoch_run import Validation

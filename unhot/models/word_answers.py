@@ -1,7 +1,5 @@
 """What a model that predicts words answers: vectors, probabilities of words near others."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -130,8 +128,7 @@ def mean_of(vectors: Vectors, words: Sequence[str]) -> Floats:
     words = texts_of("words", words, KEYS)
     if not words:
         raise DataError("no words were given: give at least one word that the model knows")
-    mean: Floats = np.mean([vectors[word] for word in words], axis=0, dtype=np.float32)
-    return mean
+    return np.asarray(np.mean([vectors[word] for word in words], axis=0, dtype=np.float32))
 
 
 def predicted(learned: LearnedWords, hidden: Floats, topn: int) -> list[tuple[str, float]]:

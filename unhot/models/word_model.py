@@ -1,7 +1,5 @@
 """Models that predict words near each other in a text: skip-gram, CBOW, fastText."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from abc import abstractmethod
@@ -15,11 +13,10 @@ from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError
 from unhot.kernels.bags import Bags
 from unhot.models.engine import EngineData, Wiring, near_words
-from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.fitting import Begins, InEpochs, Reads, Tells
 from unhot.models.learned_words import LearnedWords, learned_from
 from unhot.models.model import Model
 from unhot.models.settings import TextFields, WindowFields
-from unhot.models.state import InEpochs
 from unhot.models.text_model import encoded, fit_text
 from unhot.models.windows import (
     check_machine,
