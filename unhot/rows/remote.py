@@ -213,8 +213,7 @@ def _s3(fs: Any, user: str, place: str, options: dict[str, str]) -> Any:
     """Return Arrow's file system for S3, or for a server like it; `options`: those in the address."""
     key, _, secret = map(unquote, user.partition(":"))
     there = os.environ.get
-    usual = there("AWS_ENDPOINT_URL_S3") or there("AWS_ENDPOINT_URL", "")
-    server = options.pop("endpoint_override", usual)
+    server = options.pop("endpoint_override", there("AWS_ENDPOINT_URL_S3") or there("AWS_ENDPOINT_URL", ""))
     protocol, _, host = server.rstrip("/").rpartition("://")
     region = there("AWS_REGION") or there("AWS_DEFAULT_REGION") or "us-east-1"
     given = {"access_key": key, "secret_key": secret, "endpoint_override": host, "scheme": protocol} | options
