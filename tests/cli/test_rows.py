@@ -12,6 +12,7 @@ from commands import run
 
 import unhot
 from unhot.errors import DataError
+from unhot.graphs.reading import read_graph
 from unhot.logs.events import read_events
 from unhot.logs.log_reading import LogReading
 
@@ -494,7 +495,7 @@ def test_a_column_that_comes_later(tmp_path):
     for name in ("o.csv", "o.parquet", "o.arrow"):
         result = run(*command, tmp_path / name)
         assert result.returncode == 1
-        assert "x.jsonl: line 1501 has other columns than the first rows (text, more): " in result.stderr
+        assert "x.jsonl: line 1501 has columns that the first rows lack (more): " in result.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"x.jsonl", "o.jsonl"}
 
 
@@ -590,7 +591,7 @@ def test_cells_of_frames_are_texts_and_labels():
         found = unhot.Classifier(dim=4, epochs=1, threads=1).fit(source)
         assert found.labels == (["1", "2"] if source is numbers else ["a", "b"])
         model = unhot.NGramModel(order=2, smoothing="witten_bell").fit(source, column="text")
-        assert model.perplexity(source, column="text")[:2] == (40, 100)
+        assert model.perplexity(source, column="text")[:2] == (30, 90)  # rows without a text are none
     log = pandas.DataFrame({"user": ["u", "v", None, "u"], "item": [1.0, 2.0, 3.0, float("nan")]})
     log["time"] = pandas.to_datetime(["2023-01-01", None, "2023-01-02", "2023-01-03"])
     found = read_events(log)
@@ -620,3 +621,126 @@ def test_numbers_that_only_some_parsers_take(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"n": ' + "9" * 5000 + ', "text": "good", "label": "a"}\n')
     result = run("classify", "test", "classifier", tmp_path / "x.jsonl")
     assert (result.returncode, "1 of 1 rows are bad" in result.stderr) == (1, True), result.stderr
+
+
+@pytest.mark.parametrize("late", ['"n": 5.5', '"n": 5, "deep": {"a": 1, "b": 2}'])
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_later_value_that_does_not_fit_its_column_is_an_error(late, ending, tmp_path):
+    """Arrow would cut 5.5 to 5, and leave out b."""
+    lines = ['{"text": "good w1", "n": 5, "deep": {"a": 1}}'] * 30_000 + [f'{{"text": "bad", {late}}}']
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    result = run("lm", "score", "lm", tmp_path / "x.jsonl", "-o", tmp_path / f"o.{ending}")
+    assert (result.returncode, "where a column has one type" in result.stderr) == (1, True), result.stderr
+    assert not (tmp_path / f"o.{ending}").exists()
+
+
+def test_a_column_that_is_null_at_first_is_text(tmp_path):
+    lines = ['{"text": "good", "url": null}'] * 40_000 + ['{"text": "bad", "url": "late"}']
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    result = run("lm", "score", "lm", tmp_path / "x.jsonl", "-o", tmp_path / "o.parquet")
+    assert result.returncode == 0, result.stderr
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert parquet.read_table(tmp_path / "o.parquet")["url"].to_pylist()[-2:] == [None, "late"]
+
+
+def test_bad_rows_in_a_copy_of_another_format_are_told(tmp_path):
+    (tmp_path / "x.csv").write_text("text,n\ngood,1\nbad\nw1,2\n")
+    result = run("lm", "score", "lm", tmp_path / "x.csv", "-o", tmp_path / "o.jsonl")
+    assert "1 of 3 rows are bad and are empty in the copy, which has another format" in result.stderr
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+@pytest.mark.parametrize("name", ["-", "page", "page.txt"])
+def test_a_header_with_a_usual_name_tells_a_table(separator, name, tmp_path):
+    rows = [["id", "text", "label"], ["1", "good w1", "a"], ["2", "bad", "b"]]
+    data = "".join(separator.join(row) + "\n" for row in rows)
+    (tmp_path / "page").write_text(data)
+    (tmp_path / "page.txt").write_text(data)
+    source = name if name == "-" else tmp_path / name
+    result = run("lm", "score", "lm", source, "-o", tmp_path / "o.csv", text=data.encode())
+    said = {",": "read as CSV, text = text", "\t": "read as TSV, text = text"}[separator]
+    assert (result.returncode, said in result.stderr) == (0, True), result.stderr
+    assert (tmp_path / "o.csv").read_text().splitlines()[0] == "id,text,label,score,perplexity"
+
+
+@pytest.mark.parametrize("separator", [";", "|", "\t"])
+def test_csv_with_another_separator(separator, tmp_path):
+    rows = [["id", "text", "label"], ["1", "good, w1", "a"], ["2", '"b\nad"', "b"]]
+    (tmp_path / "x.csv").write_text("".join(separator.join(row) + "\n" for row in rows))
+    out = tmp_path / "o.csv"
+    result = run("classify", "predict", "classifier", tmp_path / "x.csv", "-o", out, "--rename", "label=x")
+    assert result.returncode == 0, result.stderr
+    assert out.read_text().startswith(separator.join(["id", "text", "label", "x", "score"]) + "\n")
+    assert [line.count(separator) for line in out.read_text().splitlines()] == [4, 4, 1, 3]
+    (tmp_path / "log.csv").write_text("user;item\nu;a,b\nu;c\n")
+    assert read_events(tmp_path / "log.csv").item_words == ["a,b", "c"]
+
+
+def test_language_models_do_not_learn_from_bad_rows(tmp_path):
+    good = [{"text": "good w1"}, {"text": "bad"}] * 20
+    for name, rows in (("good", good), ("all", [*good, *[{"text": 5}, {"text": None}] * 10])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    models = [
+        unhot.NGramModel(order=2, smoothing="witten_bell").fit(tmp_path / f"{n}.jsonl")
+        for n in ("good", "all")
+    ]
+    assert models[0].perplexity(["good w1"]) == models[1].perplexity(["good w1"])
+    found = [models[0].perplexity(tmp_path / f"{name}.jsonl") for name in ("good", "all")]
+    assert found[0] == found[1]
+
+
+def test_the_score_of_labels_that_were_numbers_in_a_table():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": ["good"] * 30 + ["bad"] * 30, "label": [1] * 30 + [2] * 30})
+    model = unhot.Classifier(dim=4, epochs=20, threads=1, lr=1.0).fit(frame)
+    assert model.score(frame.text, frame.label) == 1.0
+
+
+def test_text_that_is_no_json_is_no_text_without_words(tmp_path):
+    (tmp_path / "x.jsonl").write_text("id,text\n1,good\n")
+    for command in (["train", *FEW], ["lm", "train", *NGRAMS]):
+        result = run(*command, tmp_path / "x.jsonl", "-o", tmp_path / "m")
+        assert (result.returncode, "2 of 2 rows are bad" in result.stderr) == (1, True), result.stderr
+
+
+def test_percentiles_are_within_the_numbers(tmp_path):
+    (tmp_path / "x.txt").write_text("good w1\n" * 10)
+    result = run("lm", "score", "lm", tmp_path / "x.txt", "-o", tmp_path / "o.jsonl")
+    score = json.loads((tmp_path / "o.jsonl").read_text().splitlines()[0])["perplexity"]
+    percents = result.stderr.splitlines()[-1].partition("percentiles: ")[2].split(", ")
+    assert {each.split(": ")[1] for each in percents} == {f"{score:,.1f}"}
+
+
+def test_impossible_dates_and_mixed_units(tmp_path):
+    rows = [("u", "a", 20230228), ("u", "b", 20230231), ("u", "c", 20230301)]
+    with pytest.raises(DataError, match="1 of 3 times are no dates, such as 20230231"):
+        read_events(rows)
+    mixed = [("u", "a", 1577836800), ("u", "b", 1577836700000), ("u", "c", 1577836600)]
+    assert "1 times seem to be in another unit than most" in "\n".join(read_events(mixed).report.lines())
+    assert read_events(mixed[:1] * 3).report.lines() == []
+
+
+def test_hidden_files_of_folders_are_no_data(tmp_path):
+    (tmp_path / ".ipynb_checkpoints").mkdir()
+    for name in ("part-0.csv", ".ipynb_checkpoints/part-0.csv", ".part-0.csv.crc"):
+        (tmp_path / name).write_text("user,item\nu,a\n")
+    (tmp_path / "_SUCCESS").write_text("")
+    assert read_events(tmp_path).item_words == ["a"]
+    assert read_events(tmp_path).report.rows == 1
+
+
+def test_names_of_columns_with_types(tmp_path):
+    (tmp_path / "ml.inter").write_text("user_id:token\titem_id:token\ttimestamp:float\n1\t2\t5\n1\t3\t6\n")
+    found = read_events(tmp_path / "ml.inter")
+    assert (found.user_words, found.item_words, found.times.tolist()) == (["1"], ["2", "3"], [5.0, 6.0])
+
+
+def test_tensors_are_numbers():
+    torch = pytest.importorskip("torch")
+    assert read_events([*torch.tensor([[1, 2], [1, 3]])]).item_words == ["2", "3"]
+    assert read_graph(torch.tensor([[0, 1], [1, 2]])).vocabulary.words == ["1", "0", "2"]
+
+
+def test_logs_are_kept_on_this_machine():
+    with pytest.raises(unhot.errors.ConfigError, match="is kept on this machine only"):
+        unhot.read_log([("u", "a")], directory="s3://bucket/kept")

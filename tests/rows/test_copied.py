@@ -136,7 +136,7 @@ def test_json_into_others(tmp_path):
     out = copied(write(path, '{"text": "a", "n": 1.5}\n{"text": "b", "m": 1}\n'), out="o.csv")
     assert cells_of(out)[0] == ["text", "n", "m", "label", "score"]
     late = '{"text": "a"}\n' * 1000 + '{"text": "b", "m": 1}\n'
-    with pytest.raises(DataError, match=r"line 1001 has other columns than the first rows \(text, m\)"):
+    with pytest.raises(DataError, match=r"line 1001 has columns that the first rows lack \(m\)"):
         copied(write(path, late), out="o.csv")
 
 

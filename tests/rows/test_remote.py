@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -434,3 +435,10 @@ def test_a_cut_upload_leaves_nothing(s3, how):
     ended = subprocess.run([sys.executable, "-c", CUT, s3.address("big.bin"), how], capture_output=True)
     assert ended.returncode
     assert s3.keys() == []
+
+
+def test_threads_that_load_a_model_at_once(s3, tmp_path):
+    unhot.SkipGram(dim=4, epochs=1, min_count=1, threads=1).fit(TEXT.splitlines()).save(s3.address("model"))
+    with ThreadPoolExecutor(6) as pool:
+        found = [*pool.map(lambda _: unhot.load(s3.address("model")).vectors.words, range(6))]
+    assert found == [found[0]] * 6

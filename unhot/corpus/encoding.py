@@ -78,6 +78,7 @@ def encode(
     skipped: Collection[str] = (),
     column: str | None = None,
     empty_lines: bool = False,
+    nulls: bool = True,
     unknown: bool = False,
     beside: Mapping[str, Source | Column | Callable[[], Source]] | None = None,
     force: bool = False,
@@ -107,6 +108,8 @@ def encode(
                 column `text`, or else the only column that can hold sentences
     empty_lines keep lines without a known word as empty sentences, so that sentence i is line i of the text,
                 item i of an iterable, row i of a table
+    nulls       with empty_lines, rows of a table without a text and bad rows are empty sentences, too;
+                otherwise they are left out
     unknown     keep the places of words outside the vocabulary, as ids of -1
     beside      name -> data that belongs to the text line by line, such as labels or users: another source,
                 or Column(name) of the same table, or a function that returns a source, which is called when
@@ -123,7 +126,7 @@ def encode(
     given = check_given(counts, min_count, max_vocab) if counts is not None else None
     sizes = EncodingSizes()
     keeping = Keeping(empty_lines or bool(beside), unknown)
-    text = TextReader(source, tokenizer, column, keeping.empty_lines, force, kind, strict)
+    text = TextReader(source, tokenizer, column, keeping.empty_lines and nulls, force, kind, strict)
     beside = beside or {}
     checked_names(beside)
     with Workplace(directory) as place:

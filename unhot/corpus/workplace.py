@@ -13,8 +13,9 @@ from typing import Self
 
 from unhot.claims import CLAIM, claimed
 from unhot.corpus.corpus import BESIDE, INDEX
-from unhot.errors import DataError
+from unhot.errors import ConfigError, DataError
 from unhot.leftovers import temporary_folder
+from unhot.rows.remote import is_address
 from unhot.sizes import FULL, free_space, readable
 
 HIDDEN = ".encoding-"
@@ -38,6 +39,8 @@ class Workplace:
 
     def __init__(self, directory: str | os.PathLike[str] | None) -> None:
         """Make the folders; None: a temporary directory, which is removed if nothing is published."""
+        if is_address(directory):
+            raise ConfigError(f"{directory}: is kept on this machine only: give a folder here")
         self.temporary = directory is None
         self.made = self.temporary
         self._published = False

@@ -285,7 +285,7 @@ class Scorer(ABC):
         strict  raise a `DataError` at the first bad row of a table
         tell    called with lines about which files are tables, and about bad rows
         """
-        reader = TextReader(source, None, column, True, force, kind, strict)
+        reader = TextReader(source, None, column, force=force, kind=kind, strict=strict)
         if reader.items is not None:
             yield from self._blocks_of(reader.items)
             return

@@ -38,6 +38,8 @@ KONECT = re.compile(r"%\s*(sym|asym|bip)\s+[a-z]+", re.IGNORECASE)
 # how files of graphs begin that hold no rows
 OTHERS = {
     "<": "XML (GraphML, GEXF)",
+    ">>sparse6<<": "sparse6",
+    ">>graph6<<": "graph6",
     "graph [": "GML",
     "creator ": "GML",
     "*vertices": "Pajek",

@@ -14,7 +14,7 @@ from unhot.errors import DataError
 from unhot.logs.log_reading import MARKS, LogReading
 from unhot.rows.arrow import is_list, pyarrow
 from unhot.rows.batches import EXAMPLES, RowBatch, RowReport
-from unhot.rows.numbers import BAD, BLANKS, PLAIN_NUMBER, in_seconds, numbers_of, times_of
+from unhot.rows.numbers import BAD, BLANKS, PLAIN_NUMBER, in_other_units, in_seconds, numbers_of, times_of
 from unhot.rows.values import as_bytes, spelled, strings, value_lists
 from unhot.types import Bytes, Doubles, Floats, Ids
 from unhot.vocab.vocabulary import decode_words
@@ -70,6 +70,7 @@ class LogReport(RowReport):
 
     kept: int = 0
     low: int = 0  # below min_rating
+    strange: int = 0  # times that seem to be in another unit than most
     forms: list[str] = field(default_factory=list)  # what files are read as
     comments: int = 0  # lines of such files that are comments
     lone: set[str] = field(default_factory=set)  # nodes of adjacency lists in whose lines are no neighbors
@@ -82,7 +83,8 @@ class LogReport(RowReport):
     def lines(self) -> list[str]:
         """Return lines about rows that were left out, for people; an empty list if there are none."""
         low = f"{self.low:,} of {self.rows:,} rows are below min_rating and were left out"
-        return [low] * (self.low > 0) + super().lines()
+        strange = f"{self.strange:,} times seem to be in another unit than most (seconds, milliseconds, ...)"
+        return [low] * (self.low > 0) + [strange] * (self.strange > 0) + super().lines()
 
     def recognized(self) -> list[str]:
         """Return lines about how files list edges, and about their comments, for people."""
@@ -194,7 +196,9 @@ class Gathered:
             role = CELLS.get(code := int(wrong[row]))
             value = spelled(strings(cells[role].slice(row, 1), batch.where)[0]) if role else ""
             cell = f" ({value or ''!r:.60})" if role else ""
-            faults[row] = batch.faults.get(row) or REASONS[code] + cell
+            given = f"has a time that is not as {self.how.time_format}" if self.how.time_format else ""
+            reason = given if given and code == TIME else REASONS.get(code, "")
+            faults[row] = batch.faults.get(row) or reason + cell
         self.report.kept += kept
         self.report.low += len(wrong) - kept - len(bad)
         self.report.missing += int(np.isin(wrong, UNUSABLE).sum())
@@ -226,11 +230,13 @@ class Gathered:
             for role, kind in NUMBERED.items()
         }
         (users, user_words), (items, item_words) = words["user"], words["item"]
+        plain = self._time_kind == PLAIN_NUMBER and numbers["time"].size
+        self.report.strange = in_other_units(numbers["time"]) if plain else 0
         times, marked = numbers["time"], max(words[role][0].size for role in ("booked", "rejected"))
         return Events(
             users=users if users.size else np.full(items.size, -1, np.int32),
             items=items,
-            times=in_seconds(times) if times.size and self._time_kind == PLAIN_NUMBER else times,
+            times=in_seconds(times) if plain else times,
             weights=numbers["weight"],
             sessions=words["session"][0],
             user_words=user_words,

@@ -90,8 +90,10 @@ AS_USUAL = LogReading()
 
 def usual_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
     """Return the first column with a usual name; None if there is none."""
-    # the first of several is taken
-    simple = {"".join(filter(str.isalnum, str(name).lower())): name for name in reversed(names)}
+    # the first of several is taken; RecBole writes the type of a column behind it: user_id:token
+    simple = {
+        "".join(filter(str.isalnum, str(name).partition(":")[0].lower())): name for name in reversed(names)
+    }
     return next((simple[each] for each in usual if each in simple), None)
 
 

@@ -191,7 +191,8 @@ class Estimator(Model[LearnedLines, LabelAnswers]):
             raise DataError(
                 f"there are {len(found)} texts, but {len(truth)} labels: give one label for each text"
             )
-        return float(np.mean(found == truth))
+        # labels of a table are text, whatever type they had there
+        return float(np.mean(found == (truth.astype(found.dtype) if found.dtype.kind == "U" else truth)))
 
     def explain(self, text: str, label: Any = None) -> Explanation:
         """Return the share of each word, run and n-gram in the scores that decide on a label.

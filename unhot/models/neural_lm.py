@@ -146,7 +146,7 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
         if begins.start is not None and not isinstance(_vectors(begins.start), Vectors):
             raise ConfigError(f"start={begins.start!r:.80}: must be Vectors, or a model that has vectors")
         skipped = SKIPPED if self.skip_symbols else ()
-        return encoded(self, reads, tells, unknown=True, empty_lines=True, skipped=skipped)
+        return encoded(self, reads, tells, unknown=True, empty_lines=True, nulls=False, skipped=skipped)
 
     def training(self, data: Corpus, begins: Begins, tells: Tells) -> InEpochs[LearnedNet]:
         """Return a training of a net: of a new one, or of a copy of the one that was interrupted."""

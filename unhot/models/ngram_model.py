@@ -110,7 +110,7 @@ class NGramModel(LanguageModel, TextFields, Model[LearnedNgrams, Any]):
         """Encode the text, with the places of unknown words and empty lines."""
         check_scratch(self, begins)
         skipped = SKIPPED if self.skip_symbols else ()
-        return encoded(self, reads, tells, unknown=True, empty_lines=True, skipped=skipped)
+        return encoded(self, reads, tells, unknown=True, empty_lines=True, nulls=False, skipped=skipped)
 
     def training(self, data: Corpus, begins: Begins, tells: Tells) -> AtOnce[LearnedNgrams]:
         """Return a training that counts the text when it runs."""

@@ -48,7 +48,8 @@ class OpenedRows(NamedTuple):
     batches: Callable[..., Iterator[RowBatch]]
     progress: Callable[[], tuple[int, int | None]] = lambda: (0, None)  # bytes read, and in all
     close: Callable[[], None] = lambda: None
-    # of parquet and Arrow files, when rows were read: compression, and ends, rows up to the end of each group
+    # how rows are written: of CSV and TSV the separator; of parquet, when rows were read, compression, and
+    # ends, rows up to the end of each group
     packing: Mapping[str, Any] = {}
 
 

@@ -38,11 +38,15 @@ class Copied(NamedTuple):
 
     report: RowReport
     nulls: int = 0  # rows without a text
+    same: bool = True  # the copy has the format of the source
 
     def lines(self) -> list[str]:
         """Return lines about rows that got no new values, for people."""
         rows, bad = self.report, self.report.bad
-        told = [f"{bad:,} of {rows.rows:,} rows are bad and were copied without a score, for example:"]
+        what = (
+            "were copied without a score" if self.same else "are empty in the copy, which has another format"
+        )
+        told = [f"{bad:,} of {rows.rows:,} rows are bad and {what}, for example:"]
         told = [*told, *(f"  {each}" for each in rows.examples)] if bad else []
         return told + [f"rows without a text: {self.nulls:,}; they have no score"] * (self.nulls > 0)
 
@@ -114,7 +118,7 @@ def copy_rows(
             for data in WRITERS[to](rows(), table, new):
                 file.write(data)
             report.check(table.where, text and recognized(table.where, table.kind, text=text))
-    return Copied(report, nulls)
+    return Copied(report, nulls, to == table.kind)
 
 
 def text_rows(file: TextFile) -> OpenedRows:

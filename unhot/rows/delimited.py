@@ -20,6 +20,7 @@ from unhot.rows.values import dict_batch
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 SEPARATORS = {"csv": ",", "tsv": "\t", "csv-unquoted": ",", "tsv-unquoted": "\t"}
+OTHERS = ",;\t|"  # what separates fields if the usual separator does not
 MEND_QUOTES = (
     "double each quote inside a field in quotes, or give --format csv-unquoted or tsv-unquoted, where a "
     "quote is a character like any other"
@@ -75,9 +76,11 @@ def open_delimited(
     quotes: bool = True,
 ) -> OpenedRows:
     """Open rows whose first record has the names of the columns, unless `names` are given."""
-    how, first = Fields(where, separator or SEPARATORS[kind], quotes), next(blocks)
+    first = next(blocks)
+    end = first.data.find(b"\n", len(first.data) - len(first.data.lstrip(b"\r\n"))) + 1
+    separator = separator or found_separator(first.data[:end], kind)
+    how = Fields(where, separator, quotes)
     if not names and first.data.strip(BLANKS):
-        end = first.data.find(b"\n", len(first.data) - len(first.data.lstrip(b"\r\n"))) + 1
         lines = first.data if b'"' in first.data[:end] else first.data[:end]
         (line, raw), names, fault = next(how.records(first._replace(data=lines)))
         if fault:
@@ -91,7 +94,14 @@ def open_delimited(
         for block in chain([first], blocks):
             yield _batch(block, how, list(names), wanted)
 
-    return OpenedRows(where, kind, [*names], dict.fromkeys(names, False), batches)
+    packing = {"separator": separator}
+    return OpenedRows(where, kind, [*names], dict.fromkeys(names, False), batches, packing=packing)
+
+
+def found_separator(header: bytes, kind: str) -> str:
+    """Return what is between the fields of a header: the usual separator of its kind, if it is there."""
+    usual = SEPARATORS[kind]
+    return usual if usual.encode() in header else max(OTHERS, key=lambda each: header.count(each.encode()))
 
 
 def _batch(block: RowBlock, how: Fields, names: list[str], wanted: Mapping[str, str]) -> RowBatch:

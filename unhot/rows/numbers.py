@@ -27,6 +27,7 @@ FIRST = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH).total_seconds()  # Arrow has a y
 LARGEST = float(np.finfo(np.float32).max)  # weights are kept in single precision
 BAD, PLAIN_NUMBER, DATE = range(3)  # what a cell is
 DATES = (19_000_101, 21_001_231)  # a median of times between these is a date, year, month and day
+SOME_YEARS = 1e8  # seconds
 UNITS = (1e11, 1e14, 1e17)  # medians of times above these are in milli-, micro-, nanoseconds
 
 
@@ -90,12 +91,22 @@ def _one(text: str, dates: bool, format: str | None) -> tuple[float, int]:
     return math.nan, BAD
 
 
+def in_other_units(times: Doubles) -> int:
+    """Return how many times that are numbers seem to be in another unit than most."""
+    units = np.sum([np.abs(times) > unit for unit in UNITS], axis=0)
+    most = np.median(units)
+    return int(np.sum((units > most) | ((units < most) & (np.abs(times) > SOME_YEARS))))
+
+
 def in_seconds(times: Doubles) -> Doubles:
     """Return times that are numbers in seconds: they may be in smaller units, or dates such as 20240115."""
     middle = np.median(times[:: 1 + times.size // 100_000])
     if DATES[0] <= middle <= DATES[1] and (times % 1 == 0).all():
         days = pyarrow().array(times.astype(np.int64)).cast(pyarrow().string())
-        found = pyarrow("pyarrow.compute").strptime(days, "%Y%m%d", "s", error_is_null=True)
+        compute = pyarrow("pyarrow.compute")
+        found = compute.strptime(days, "%Y%m%d", "s", error_is_null=True)
+        # Arrow takes 20230231 for the third of March
+        found = compute.if_else(compute.equal(compute.strftime(found, "%Y%m%d"), days), found, None)
         if 0 < 2 * found.null_count < len(found):
             raise DataError(
                 f"{found.null_count:,} of {len(found):,} times are no dates, such as "

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from unhot.errors import DataError, UnhotError, one_of
 from unhot.rows.batches import OpenedRows
-from unhot.rows.delimited import open_delimited
+from unhot.rows.columns import LABEL_NAMES, TEXT_NAME
+from unhot.rows.delimited import SEPARATORS, open_delimited
 from unhot.rows.json_lines import list_blocks, open_json_lines
 from unhot.rows.not_text import checked
 from unhot.rows.records import RowBlock, blocks_of
@@ -81,6 +82,11 @@ def text_kind(path: Path | None, head: bytes, asked: str | None = None) -> str:
         return "list"
     if asked is None and _is_object(body.partition(b"\n")[0], whole=b"\n" in body or len(head) < HEAD):
         return "jsonl"
+    header = decode_word(body.partition(b"\n")[0]).strip("\r")
+    for kind in ("csv", "tsv") if asked is None and named is None else ():
+        fields = {field.strip('"') for field in header.split(SEPARATORS[kind])}
+        if len(fields) > 1 and fields & {TEXT_NAME, *LABEL_NAMES}:
+            return kind  # the line is a header, whatever the file is called
     suffixes = [] if path is None else [suffix.lower() for suffix in path.suffixes[-2:]]
     if asked is None and named == "jsonl" and ".json" in suffixes and b"\n" in body:
         raise DataError(

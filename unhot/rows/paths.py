@@ -5,9 +5,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from unhot.atomic import TEMPORARY
 from unhot.errors import DataError
-from unhot.rows.remote import RemotePath, as_path, hidden, is_address
+from unhot.rows.remote import HIDDEN, RemotePath, as_path, hidden, is_address
 
 STDIN = "-"
 PEEK = 1000  # how many strings of a list are examined to tell paths from sentences
@@ -88,8 +87,11 @@ def are_paths(items: Sequence[object]) -> bool:
 
 
 def _below(folder: Path) -> list[Path | None]:
-    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(TEMPORARY))
-    return [*sorted(files)]
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)
+    ]
 
 
 def _matches(pattern: str) -> list[Path]:

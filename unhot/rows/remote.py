@@ -19,7 +19,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 from urllib.parse import parse_qsl, unquote
 
-from unhot.atomic import TEMPORARY
 from unhot.errors import DataError, UnhotError
 from unhot.leftovers import scratch_folder
 
@@ -33,6 +32,7 @@ CHECK = (
     "check the address, the credentials and the server (S3: AWS_ENDPOINT_URL); addresses begin with s3://, "
     "gs:// or hdfs://, or are of another kind that fsspec knows, if it and what it needs are installed"
 )
+HIDDEN = (".", "_")  # how files and folders begin that are no data: .unhot-..., _SUCCESS, .ipynb_checkpoints
 PIECE = 1 << 21  # bytes of a request: fewer take about as long
 SECONDS = 5.0  # to wait for a server of S3, which is tried three times
 
@@ -119,7 +119,7 @@ class RemotePath:
             self.at(info.path, info.size)
             for info in sorted(infos, key=lambda info: str(info.path))
             if info.is_file
-            and not info.base_name.startswith(TEMPORARY)
+            and not info.base_name.startswith(HIDDEN)
             and (whole or any(place.match(pattern) for place in _places(info.path)))
         ]
         if not files:

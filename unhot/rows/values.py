@@ -27,6 +27,8 @@ def scalar(value: Any) -> Any:
     value = value.as_py() if hasattr(value, "as_py") else value
     if isinstance(value, np.generic):
         value = value.astype("datetime64[us]").item() if value.dtype.kind == "M" else value.item()
+    elif getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # a number of PyTorch
+        value = value.item()
     missing = value is None or type(value).__name__ in ("NAType", "NaTType")
     return None if missing or (isinstance(value, float) and value != value) else value
 

@@ -58,16 +58,17 @@ def write_delimited(
 ) -> Iterator[bytes]:
     """Yield rows of the same format, whose old fields keep their bytes, or of another one."""
     header = [*table.names] if table.kind != "text" else []
-    first = _lines([[*header, *names]] if table.names else [], kind)
-    between = SEPARATORS[kind].encode() if header else b""
+    same = table.kind == kind
+    separator = table.packing["separator"] if same else SEPARATORS[kind]
+    first = _lines([[*header, *names]] if table.names else [], kind, separator)
+    between = separator.encode() if header else b""
     for batch, columns in batches:
-        new = _lines((map(_field, values) for values in zip(*columns, strict=True)), kind)
-        if batch.records and table.kind == kind:
+        new = _lines((map(_field, values) for values in zip(*columns, strict=True)), kind, separator)
+        if same and batch.records:
             old = _same_rows(batch.records(), batch.faults, between * (len(header) - 1))
         else:
-            old = _lines(
-                ([_field(row.get(name)) for name in header] for row in same_columns(batch, header)), kind
-            )
+            rows = same_columns(batch, header)
+            old = _lines(([_field(row.get(name)) for name in header] for row in rows), kind, separator)
         first += [row + between + last for row, last in zip(old, new, strict=True)]
         yield b"".join([row + b"\n" for row in first])
         first = []
@@ -87,8 +88,8 @@ def same_columns(batch: RowBatch, names: Sequence[str]) -> list[dict[str, Any]]:
     for place, row in enumerate(rows):
         if not row.keys() <= {*names}:
             raise DataError(
-                f"{batch.where}: {batch.unit} {batch.number(place)} has other columns than the first rows "
-                f"({', '.join(row)[:200]}): write .jsonl, or give all rows the same columns"
+                f"{batch.where}: {batch.unit} {batch.number(place)} has columns that the first rows lack "
+                f"({', '.join(row.keys() - {*names})[:200]}): write .jsonl, or give all rows the same columns"
             )
     return rows
 
@@ -100,9 +101,9 @@ def _field(value: Any) -> str:
     return str(decode_word(value) if isinstance(value, bytes) else "" if value is None else value)
 
 
-def _lines(rows: Iterable[Iterable[str]], kind: str) -> list[bytes]:
+def _lines(rows: Iterable[Iterable[str]], kind: str, separator: str) -> list[bytes]:
     """Return fields as lines; what would break a row is in quotes, or a space if there are no quotes."""
-    lines, separator = list[str](), SEPARATORS[kind]
+    lines = list[str]()
     if kind in UNQUOTED:
         breaks = BREAKS | {ord(separator): " "}
         return [encode_word(separator.join([each.translate(breaks) for each in row])) for row in rows]
@@ -197,21 +198,26 @@ def _arrow_rows(
     batch: RowBatch, table: OpenedRows, columns: list[list[Any]], names: list[str], schema: Any
 ) -> Any:
     """Return rows and their new columns as a record batch with a schema; None: with that of its values."""
-    arrow, old = pyarrow(), len(schema or ()) - len(names)
+    arrow = pyarrow()
     try:
         if table.kind in ("parquet", "arrow"):
-            rows = batch.table
+            fields, kept = [*batch.table.schema], batch.table.columns
         else:
-            records = same_columns(batch, table.names if table.kind != "text" else [])
-            given = [*schema][:old] if schema else None
-            if given is None and table.kind != "jsonl":
-                given = [(name, arrow.string()) for name in table.names if table.kind != "text"]
-            rows = arrow.RecordBatch.from_pylist(records, None if given is None else arrow.schema(given))
-        types = schema.types[old:] if schema else map(_type_of, columns)
-        new = [arrow.array(values, kind) for values, kind in zip(columns, types, strict=True)]
-        fields = [arrow.field(name, values.type) for name, values in zip(names, new, strict=True)]
-        schema = schema or arrow.schema([*rows.schema, *fields], rows.schema.metadata)
-        return arrow.RecordBatch.from_arrays([*rows.columns, *new], schema=schema)
+            header = table.names if table.kind != "text" else []
+            rows = same_columns(batch, header)
+            types = schema.types if schema else [None] * len(header)
+            kept = [
+                _cells([row.get(name) for row in rows], kind)
+                for name, kind in zip(header, types, strict=False)
+            ]
+            fields = [arrow.field(name, cells.type) for name, cells in zip(header, kept, strict=True)]
+        types = schema.types[len(kept) :] if schema else [None] * len(names)
+        new = [_cells(values, kind) for values, kind in zip(columns, types, strict=True)]
+        fields += [arrow.field(name, cells.type) for name, cells in zip(names, new, strict=True)]
+        schema = schema or arrow.schema(fields, batch.table.schema.metadata if batch.table else None)
+        return arrow.RecordBatch.from_arrays([*kept, *new], schema=schema)
+    except DataError:
+        raise
     except (arrow.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise DataError(
             f"{batch.where}: its rows cannot be written as parquet, where a column has one type, here that "
@@ -219,13 +225,30 @@ def _arrow_rows(
         ) from error
 
 
-def _type_of(values: list[Any]) -> Any:
-    """Return the Arrow type of a new column; strings if there are only nulls."""
+def _cells(values: list[Any], kind: Any) -> Any:
+    """Return values as a column of a type; None: of their own, and strings if there are only nulls.
+
+    Values that the type cannot hold as they are raise an error: Arrow itself would cut them.
+    """
     arrow = pyarrow()
-    kind = arrow.array(values).type
-    if arrow.types.is_list(kind):
-        return arrow.list_(arrow.string() if arrow.types.is_null(kind.value_type) else kind.value_type)
-    return arrow.string() if arrow.types.is_null(kind) else kind
+    cells = arrow.array(values)
+    if kind is None:
+        inner = cells.type.value_type if arrow.types.is_list(cells.type) else cells.type
+        texts = arrow.string() if inner == cells.type else arrow.list_(arrow.string())
+        return cells.cast(texts) if arrow.types.is_null(inner) else cells
+    if not arrow.types.is_nested(kind):
+        return cells.cast(kind)
+    made = arrow.array(values, kind)
+    if [*map(_bare, made.to_pylist())] != [*map(_bare, values)]:
+        raise ValueError(f"{cells.type} behind {kind}")
+    return made
+
+
+def _bare(value: Any) -> Any:
+    """Return a value without the fields of objects that are null."""
+    if isinstance(value, dict):
+        return {name: _bare(each) for name, each in value.items() if each is not None}
+    return [*map(_bare, value)] if isinstance(value, list) else value
 
 
 WRITERS: dict[str, Writer] = {

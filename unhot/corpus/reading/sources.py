@@ -200,7 +200,11 @@ class TextReader:
                     "column out"
                 )
             yield from opened.pieces()
-        elif opened.names:
+        elif not opened.names:  # an empty table, or rows that are all bad
+            for batch in opened.batches({}):
+                self.rows.take(batch)
+            self.rows.check(opened.where, recognized(opened.where, opened.kind))
+        else:
             column = text_column(opened, self._column)
             if column.tokens != (self._cuts is TOKENS):
                 raise DataError(f"{opened.where}: column {column.name!r} holds lists of tokens: give a file")

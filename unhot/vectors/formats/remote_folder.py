@@ -13,8 +13,11 @@ compared when it was made.
 
 import contextlib
 import hashlib
+import importlib
 import os
+import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +32,6 @@ from unhot.vectors.formats.directory import (
     VERSION_NAME,
     check_files,
     read_manifest,
-    remove_versions,
 )
 
 
@@ -77,9 +79,26 @@ def local_copy(path: Any) -> Path:
     cache = Path(os.environ.get("UNHOT_CACHE") or user_cache() / "unhot" / "models")
     home: Path = cache / hashlib.sha256(str(source).encode()).hexdigest()[:16] / source.name
     home.mkdir(parents=True, exist_ok=True)
+    with _alone(home):
+        return _copied(source, home)
+
+
+@contextlib.contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Wait until no other process or thread copies into a folder."""
+    with (home / "lock").open("w") as file:
+        with contextlib.suppress(ImportError):  # Windows has no such locks
+            fcntl = importlib.import_module("fcntl")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _copied(source: RemotePath, home: Path) -> Path:
+    """Copy a model, or a file of another format, into a folder that nobody else writes to."""
     live = _live_version(source)
-    if live is None:  # a file of another format
-        source.found()[0].copy(home / source.name)
+    if live is None:
+        with replacing(home / source.name) as file, source.found()[0].open() as there_file:
+            shutil.copyfileobj(there_file, file)
         return Path(home, source.name)
     manifest, version = source.read(f"{live}/{MANIFEST}"), home / live
     there = False
@@ -96,5 +115,7 @@ def local_copy(path: Any) -> Path:
                 raise FormatError(str(error).replace(str(new), f"{source}/{live}")) from None
     with replacing(home / CURRENT) as file:
         file.write(f"{live}\n".encode("ascii"))
-    remove_versions(home, live)
+    copies = sorted(entry.name for entry in home.iterdir() if VERSION_NAME.fullmatch(entry.name))
+    for name in copies[:-2]:  # others may be opening the one before
+        shutil.rmtree(home / name, ignore_errors=True)
     return home
