@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from unhot.data.shop import EXPENSIVE, FOLLOW, big_log, make_shop, shop_rows, write_shop
+from unhot.data.shop import EXPENSIVE, FOLLOW, make_shop, shop_rows, write_shop
 from unhot.errors import ConfigError, DataError
 
 
@@ -193,44 +193,3 @@ def test_settings_out_of_range(options, message):
 def test_the_smallest_shop():
     shop = make_shop(users=1, items=1, tastes=1, markets=1, sessions=1, clicks=1)
     assert list(shop_rows(shop)) == [("u0001", "i0001", shop.time[0], 0, 1, 0, 0, shop.price_of[0], "new")]
-
-
-def test_big_log(tmp_path):
-    for name in ("a.csv", "b.csv"):
-        big_log(tmp_path / name, rows=50_001, users=900, items=12_345, seed=5)
-    text = (tmp_path / "a.csv").read_text(encoding="utf-8")
-    assert text == (tmp_path / "b.csv").read_text(encoding="utf-8")
-    header, *rows = csv.reader(text.splitlines())
-    assert header == ["user", "item", "time"]
-    assert len(rows) == 50_001
-    assert {row[0] for row in rows} == {f"u{number:04}" for number in range(1, 901)}
-    assert {row[1][0] for row in rows} == {"i"}
-    assert 1 <= min(int(row[1][1:]) for row in rows) < max(int(row[1][1:]) for row in rows) <= 12_345
-    times = [int(row[2]) for row in rows]
-    assert times == sorted(times)
-    assert 5 <= (times[-1] - times[0]) / 86_400 <= 6  # about 9,000 rows a day
-
-    counts = Counter(row[1] for row in rows)
-    (_, most), *_ = counts.most_common()
-    assert most > 0.04 * len(rows)
-    assert len(counts) > 5000  # a long tail
-
-    followers, last, sessions = defaultdict(Counter), {}, 0
-    for (user, item, _), time in zip(rows, times, strict=True):
-        before, when = last.get(user, ("", -(10**9)))
-        if time - when <= 1800:
-            assert 5 <= time - when <= 120
-            followers[before][item] += 1
-        else:
-            sessions += 1
-        last[user] = item, time
-    assert len(rows) / sessions == pytest.approx(10, abs=0.3)
-    for item, _ in counts.most_common(20):
-        usual = sum(count for _, count in followers[item].most_common(3))
-        assert usual / followers[item].total() > FOLLOW - 0.05
-
-
-def test_a_big_log_with_settings_out_of_range(tmp_path):
-    with pytest.raises(ConfigError, match="rows=0: must be >= 1"):
-        big_log(tmp_path / "log.csv", rows=0, users=1, items=1)
-    assert not (tmp_path / "log.csv").exists()

@@ -342,7 +342,7 @@ def count(text: TextReader, scanner: Scanner, choice: WordChoice) -> tuple[Vocab
         skipped=left_out,
         rows=text.rows.rows,
         bad_rows=text.rows.bad,
-        said=(*text.recognized, *text.rows.lines()),
+        said=(*text.rows.recognized, *text.rows.lines()),
     )
     return vocabulary, [np.append(final[local], np.int32(-1)) for local in ids], report
 

@@ -31,7 +31,6 @@ half an hour tells sessions apart.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -175,44 +174,6 @@ def write_shop(shop: Shop, path: Path) -> None:
         (path.with_name("items.csv"), "item,name,market,price", items),
     ):
         _write(place, header, (",".join(map(str, row)) for row in rows))
-
-
-def big_log(path: Path, rows: int, users: int, items: int, seed: int = 1) -> None:
-    """Write a long log as CSV: user,item,time, in order of time; memory stays small.
-
-    Each day, up to 50,000 different users have one session each. A session has 1 + Poisson(9) clicks. With
-    probability `FOLLOW` a click is one of the three usual successors of the click before, otherwise an item
-    drawn with probability proportional to 1 / number. An item's successors have nearly its number, so the
-    counts of items stay near Zipf's law. Half an hour tells sessions apart, as in a shop.
-
-    Memory grows with the number of items, not of rows. Few users make many days, which takes long.
-    """
-    for name, value in {"rows": rows, "users": users, "items": items}.items():
-        whole(name, value, 1, MOST_EVENTS if name == "items" else 10**12)
-    rng = np.random.default_rng(whole("seed", seed, 0))
-    _write(path, "user,item,time", islice(_days(users, items, rng), rows))
-
-
-def _days(users: int, items: int, rng: np.random.Generator) -> Iterator[str]:
-    """Yield clicks as lines, in order of time, without an end."""
-    successors = _successors(np.log2(np.arange(items) + 8).astype(np.int64), rng)  # shelves of 8, 16, 32, ...
-    for day in count(BEGIN, DAY):
-        visitor = rng.choice(users, size=min(users, 50_000), replace=False)
-        lengths = 1 + rng.poisson(9, size=visitor.size)
-        item = _walk(
-            popularity=1 / np.arange(1, items + 1),
-            successors=successors,
-            low=np.zeros_like(lengths),
-            high=np.full_like(lengths, items),
-            lengths=lengths,
-            noise=0.0,
-            rng=rng,
-        )
-        gaps, opening = rng.integers(*GAPS, size=item.size), rng.integers(DAY * 3 // 4, size=visitor.size)
-        time = day + _seconds(gaps, opening, lengths, lengths)
-        clicks = np.column_stack([np.repeat(visitor, lengths) + 1, item + 1, time])
-        for user, number, second in clicks[np.argsort(time, kind="stable")].tolist():
-            yield f"u{user:04},i{number:04},{second}"
 
 
 def _write(path: Path, header: str, lines: Iterable[str]) -> None:

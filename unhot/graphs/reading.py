@@ -103,7 +103,7 @@ def read_graph(
         edges=True,
     )
     events = read_events(source, how, threads=threads, progress=progress)
-    for line in events.report.recognized():
+    for line in events.report.said():
         tell(line)
     for line in events.report.lines():
         note(line)

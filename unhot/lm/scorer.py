@@ -298,7 +298,7 @@ class Scorer(ABC):
                 yield block_of(raw, raw.count(b"\n"))
             if progress is not None:
                 progress(*reader.progress())
-        for line in (*reader.recognized, *reader.rows.lines()):
+        for line in (*reader.rows.recognized, *reader.rows.lines()):
             tell(line)
 
     def _blocks_of(self, sentences: Iterable[Any]) -> Iterator[TextBlock]:

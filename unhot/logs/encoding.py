@@ -130,7 +130,7 @@ def _lines_of_facts(facts: ItemFacts, known: list[str], where: str) -> list[str]
 
 def _columns_line(events: Events) -> str:
     """Return a line about what files are read as, and about the columns: what each was taken for."""
-    said = "; ".join(events.report.forms)
+    said = "; ".join(events.report.recognized)
     if not events.seen:  # lines are sessions
         return said
     taken = ", ".join(f"{role} = {name}" for role, name in events.columns.items())

@@ -71,14 +71,8 @@ class LogReport(RowReport):
     kept: int = 0
     low: int = 0  # below min_rating
     strange: int = 0  # times that seem to be in another unit than most
-    forms: list[str] = field(default_factory=list)  # what files are read as
     comments: int = 0  # lines of such files that are comments
     lone: set[str] = field(default_factory=set)  # nodes of adjacency lists in whose lines are no neighbors
-
-    def say(self, where: str, line: str) -> None:
-        """Keep a line about what a file is read as; thousands of files may be alike."""
-        if not any(each.endswith(line.removeprefix(where)) for each in self.forms):
-            self.forms.append(line)
 
     def lines(self) -> list[str]:
         """Return lines about rows that were left out, for people; an empty list if there are none."""
@@ -86,10 +80,10 @@ class LogReport(RowReport):
         strange = f"{self.strange:,} times seem to be in another unit than most (seconds, milliseconds, ...)"
         return [low] * (self.low > 0) + [strange] * (self.strange > 0) + super().lines()
 
-    def recognized(self) -> list[str]:
-        """Return lines about how files list edges, and about their comments, for people."""
+    def said(self) -> list[str]:
+        """Return lines about what files are read as, and about the comments of edge lists, for people."""
         comments = f"comments, lines that start with # or %: {self.comments:,}"
-        return self.forms + [comments] * (self.comments > 0)
+        return self.recognized + [comments] * (self.comments > 0)
 
 
 class WordNumbers:
@@ -218,12 +212,12 @@ class Gathered:
 
     def events(self, where: str) -> Events:
         """Return all events; raise a `DataError` if there are none, or more bad rows than good ones."""
-        told = [*self.report.lines(), *self.report.recognized()] or ["there are no rows"]
+        told = [*self.report.lines(), *self.report.said()] or ["there are no rows"]
         least = "" if self.how.min_rating is None else " and min_rating"
         check = f"check the format ({self.how.format or 'not given'}) and the columns{least}"
         if not self.report.kept:
             raise DataError(f"{where}: no row is left: {'; '.join(map(str.strip, told))}; {check}")
-        self.report.check(where, "; ".join(self.report.forms))
+        self.report.check(where)
         words = {role: self._words.pop(role, WordNumbers()).finish() for role in WORDED}
         numbers = {
             role: np.concatenate([np.empty(0, kind), *self._numbers.pop(role)])

@@ -63,6 +63,12 @@ class RowReport:
     bad: int = 0
     missing: int = 0  # of the bad ones: rows of the right form without a usable value
     examples: list[str] = field(default_factory=list)  # of bad rows, such as "line 17: has no item"
+    recognized: list[str] = field(default_factory=list)  # what files are read as, with their columns
+
+    def say(self, where: str, line: str) -> None:
+        """Keep a line about what a file is read as; thousands of files may be alike."""
+        if not any(each.endswith(line.removeprefix(where)) for each in self.recognized):
+            self.recognized.append(line)
 
     def take(self, batch: RowBatch, faults: Mapping[int, str] | None = None, bad: int = 0) -> None:
         """Count the rows of a batch; `faults`: examples of its `bad` rows, if the caller found more."""
@@ -80,9 +86,9 @@ class RowReport:
         bad = f"{self.bad:,} of {self.rows:,} rows are bad and were left out, for example:"
         return [bad] * (self.bad > 0) + [f"  {each}" for each in self.examples]
 
-    def check(self, where: str, looks: str = "") -> None:
-        """Raise a `DataError` if most rows are bad; `looks`: what files were read as."""
-        wrong = self.bad - self.missing
+    def check(self, where: str) -> None:
+        """Raise a `DataError` if most rows are bad."""
+        wrong, looks = self.bad - self.missing, "; ".join(self.recognized)
         if 2 * wrong > self.rows:
             raise DataError(
                 f"{where}: {wrong:,} of {self.rows:,} rows are bad ({'; '.join(self.examples)}): check "

@@ -29,8 +29,6 @@ from unhot.rows.writers import WRITERS, NewRows
 from unhot.vocab.vocabulary import encode_word
 
 NewColumns = Callable[[list[str]], Sequence[Sequence[Any]]]
-NewLines = Callable[[Iterable[bytes]], Iterable[bytes]]
-OnProgress = Callable[[int, int | None], None]
 
 
 class Copied(NamedTuple):
@@ -56,14 +54,14 @@ def copy_rows(
     out: PathLike | BinaryIO,
     columns_of: NewColumns,
     *,
-    lines_of: NewLines | None = None,
+    lines_of: Callable[[Iterable[bytes]], Iterable[bytes]] | None = None,
     column: str | None = None,
     rename: Mapping[str, str] | None = None,
     names: Sequence[str] = ("label", "score"),
     kind: str | None = None,
     force: bool = False,
     strict: bool = False,
-    on_progress: OnProgress = lambda done, total: None,
+    on_progress: Callable[[int, int | None], None] = lambda done, total: None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Copied:
     """Copy the rows of a file with new columns behind the others.
@@ -102,7 +100,8 @@ def copy_rows(
         text = string_column(table, column) if table.names else ""
         _check_names(table.where, table.names, new)
         if text and table.kind != "text":
-            tell(recognized(table.where, table.kind, text=text))
+            report.say(table.where, recognized(table.where, table.kind, text=text))
+            tell(*report.recognized)
 
         def rows() -> Iterator[NewRows]:
             nonlocal nulls
@@ -117,7 +116,7 @@ def copy_rows(
         with opened_result(out) as file:
             for data in WRITERS[to](rows(), table, new):
                 file.write(data)
-            report.check(table.where, text and recognized(table.where, table.kind, text=text))
+            report.check(table.where)
     return Copied(report, nulls, to == table.kind)
 
 

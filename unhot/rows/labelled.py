@@ -1,9 +1,13 @@
-"""Rows with labels, from files, tables and Python: one text and its labels after another."""
+"""Rows with labels, from files, tables and Python: one text and its labels after another.
+
+Lines with labels are those of fastText: `__label__A __label__B some words`. A token that begins with the
+prefix is a label, wherever it stands. The label is what follows the prefix.
+"""
 
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,13 +15,20 @@ from typing import Any, NamedTuple
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch, RowReport
 from unhot.rows.columns import label_column, string_column
-from unhot.rows.label_lines import PREFIX, LabelledText, check_prefix, label_batch
 from unhot.rows.opening import TextFile, open_file, recognized
 from unhot.rows.paths import find_files, paths_of
+from unhot.rows.records import Record
 from unhot.rows.tables import open_table
 from unhot.rows.values import named_lists, open_objects, strings, value_lists
-from unhot.vocab.vocabulary import encode_word
+from unhot.vocab.vocabulary import decode_word, encode_word
 
+PREFIX = "__label__"
+FEW = 8  # so many labels at the beginning of a line are taken off one by one
+BLANKS = b" \t\n\v\f\r\0"  # bytes that separate tokens
+SPACES = bytes.maketrans(b"\t\v\f\r\0", b" " * 5)  # all but line feeds, which end a line
+
+LabelledText = tuple[str, list[str]]
+Labelled = tuple[RowBatch, list[LabelledText]]
 GAP = object()  # takes the place of what the shorter one of two iterables has not
 PAIR = ("text", "label")  # the columns of rows that are pairs
 
@@ -29,9 +40,6 @@ class LabelReport(RowReport):
     without_label: int = 0  # which were left out
     without_text: int = 0
     several_labels: int = 0
-    recognized: list[str] = field(
-        default_factory=list
-    )  # which files are tables, and which columns were taken
 
     def count(self, row: LabelledText) -> bool:
         """Count a row; return whether it has a label."""
@@ -70,7 +78,7 @@ class LabelledRows:
         self._begun = True
         self.report = report = LabelReport(self.report.strict)
         yield from filter(report.count, self._read(report))
-        report.check(self._where, "; ".join(report.recognized))
+        report.check(self._where)
 
 
 class Wanted(NamedTuple):
@@ -176,7 +184,7 @@ def _table_rows(
     label = label_column(opened, wanted.label_column)
     text = string_column(opened, wanted.column, label)
     if opened.kind:
-        report.recognized.append(recognized(opened.where, opened.kind, text=text, label=label))
+        report.say(opened.where, recognized(opened.where, opened.kind, text=text, label=label))
     feature = features.get(label) if isinstance(features, Mapping) else None
     names = getattr(getattr(feature, "feature", feature), "names", None)  # labels may be lists
     for batch in opened.batches({text: TEXT, label: LIST}):
@@ -243,3 +251,36 @@ def unequal(texts: int, labels: int) -> DataError:
     return DataError(
         f"there are {texts} texts, but {labels} labels: give a label, or a list of them, for each text"
     )
+
+
+def check_prefix(prefix: str) -> None:
+    """Raise a `ConfigError` if no token can begin with a prefix."""
+    if not prefix or any(blank in prefix for blank in BLANKS.decode()):
+        raise ConfigError(
+            f"prefix={prefix!r}: must be at least one character, and no white space, such as {PREFIX}"
+        )
+
+
+def label_batch(data: bytes, prefix: str, where: str, first: int, unit: str = "line") -> Labelled:
+    """Return the rows of lines that are not blank, and the text and the labels of each."""
+    skip, rows = len(prefix), dict[int, LabelledText]()
+    faults: dict[int, str] = {}
+    for number, line in enumerate(decode_word(data.translate(SPACES)).split("\n"), first):
+        labels: list[str] = []
+        text = line
+        while prefix in text:
+            if len(labels) < FEW and text.startswith(prefix):
+                label, _, text = text.partition(" ")
+                labels.append(label[skip:])
+            else:
+                tokens = text.split(" ")
+                labels += [token[skip:] for token in tokens if token.startswith(prefix)]
+                text = " ".join([token for token in tokens if not token.startswith(prefix)])
+                break
+        text = text.strip(" ")
+        if "" in labels:
+            faults[len(rows)] = f"a label is empty, there is only its prefix {prefix}"
+        if text or labels:
+            rows[number] = (text, labels)
+    numbers = [Record(number, b"") for number in rows]
+    return RowBatch(where, len(rows), {}, unit, faults=faults, records=lambda: numbers), [*rows.values()]

@@ -216,11 +216,11 @@ def _s3(fs: Any, user: str, place: str, options: dict[str, str]) -> Any:
     server = options.pop("endpoint_override", there("AWS_ENDPOINT_URL_S3") or there("AWS_ENDPOINT_URL", ""))
     protocol, _, host = server.rstrip("/").rpartition("://")
     region = there("AWS_REGION") or there("AWS_DEFAULT_REGION") or "us-east-1"
-    given = {"access_key": key, "secret_key": secret, "endpoint_override": host, "scheme": protocol} | options
-    if "region" not in given:
-        given["region"] = region if host else fs.resolve_s3_region(place.partition("/")[0])
+    given = {"access_key": key, "secret_key": secret, "endpoint_override": host, "scheme": protocol}
+    # whoever gives no region asks Amazon for it
+    given |= {"region": region if host or "region" in options else fs.resolve_s3_region(place.split("/")[0])}
     seconds = {"connect_timeout": SECONDS, "request_timeout": SECONDS}
-    return fs.S3FileSystem(**{name: one for name, one in given.items() if one}, **seconds)
+    return fs.S3FileSystem(**{name: one for name, one in (given | options).items() if one}, **seconds)
 
 
 def upload_files(place: Path, target: RemotePath) -> None:

@@ -98,13 +98,11 @@ def value_lists(cells: Any, where: str) -> list[list[str]]:
 
 def named_lists(cells: Any, names: Sequence[str], where: str) -> list[list[str]]:
     """Return the same for whole numbers that stand for names; -1 stands for none."""
-    found = []
-    for numbers in value_lists(cells, where):
-        wrong = next((each for each in numbers if not -1 <= int(each) < len(names)), None)
-        if wrong is not None:
-            raise DataError(f"{where}: the label is {wrong}, but labels are numbers below {len(names)}")
-        found.append([names[int(each)] for each in numbers if int(each) >= 0])
-    return found
+    found = [[*map(int, numbers)] for numbers in value_lists(cells, where)]
+    wrong = next((each for each in chain.from_iterable(found) if not -1 <= each < len(names)), None)
+    if wrong is not None:
+        raise DataError(f"{where}: the label is {wrong}, but labels are numbers below {len(names)}")
+    return [[names[each] for each in numbers if each >= 0] for numbers in found]
 
 
 def open_objects(rows: Iterable[Any], where: str, names: Sequence[str] = ()) -> OpenedRows:

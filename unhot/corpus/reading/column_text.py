@@ -13,7 +13,6 @@ from unhot.corpus.reading.tokenizers import ESCAPE, SENTENCE_END, TOKEN_END
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowReport
 from unhot.rows.columns import ChosenColumn
-from unhot.rows.opening import recognized
 from unhot.rows.values import as_bytes
 
 CHUNK = 1 << 20  # about how many bytes of text are made at a time
@@ -35,7 +34,7 @@ def column_chunks(
         for start in range(0, len(cells), rows):
             some = cells.slice(start, rows)
             yield _token_bytes(some) if column.tokens else _text_bytes(some)
-    report.check(opened.where, opened.kind and recognized(opened.where, opened.kind, text=column.name))
+    report.check(opened.where)
 
 
 def _text_bytes(cells: Any) -> bytes:

@@ -89,7 +89,6 @@ class TextReader:
         self._total = sum(known) if known and len(known) == len(self._parts) else None
         self.files = self.bytes = self.byte_order_marks = 0
         self.rows = RowReport(strict, several=len(self._parts) > 1)  # of tables
-        self.recognized: list[str] = []  # which files are tables, and which column was taken
 
     def _are_token_lists(self) -> bool:
         """Return whether the source holds lists of tokens; raise a `DataError` if only some files do.
@@ -203,13 +202,15 @@ class TextReader:
         elif not opened.names:  # an empty table, or rows that are all bad
             for batch in opened.batches({}):
                 self.rows.take(batch)
-            self.rows.check(opened.where, recognized(opened.where, opened.kind))
+            self.rows.say(opened.where, recognized(opened.where, opened.kind))
+            self.rows.check(opened.where)
         else:
             column = text_column(opened, self._column)
             if column.tokens != (self._cuts is TOKENS):
                 raise DataError(f"{opened.where}: column {column.name!r} holds lists of tokens: give a file")
             if opened.kind:
-                self.recognized.append(recognized(opened.where, opened.kind, text=column.name))
+                said = recognized(opened.where, opened.kind, text=column.name)
+                self.rows.recognized.append(said)
             yield from column_chunks(opened, column, self._nulls, self.rows)
 
 
