@@ -213,6 +213,7 @@ def check_target(path: Path) -> str | None:
         live is None
         and path.exists()
         and not (path.is_dir() and all(_is_leftover(entry) for entry in path.iterdir()))
+        and (live := _live_version(path)) is None  # nobody has saved the first version meanwhile
     ):
         raise DataError(f"{path}: this exists and is not an unhot model; choose another name")
     return live
