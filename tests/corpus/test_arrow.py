@@ -237,7 +237,7 @@ def test_a_file_whose_metadata_aborts_pyarrow():
 
 
 def test_progress_counts_bytes_on_disk(tmp_path):
-    path = parquet(tmp_path / "t.parquet", {"text": [f"a line with the number {i}" for i in range(200_000)]})
+    path = parquet(tmp_path / "t.parquet", {"text": [f"a line with the number {i}" for i in range(600_000)]})
     reader, seen = TextReader([path]), []
     text = b""
     for block in reader.blocks(10_000):

@@ -238,8 +238,8 @@ def _of_sessions(
             gathered.sessions += many
 
     reading = replace(gathered.how, session=gathered.how.session or "session")
-    names = ["item", "session", *["user"] * users]
-    return LogRows(batches(), choose_columns(names, reading, where), [])
+    columns = choose_columns(["item", "session", *["user"] * users], reading, where)
+    return LogRows(batches(), columns, [])
 
 
 def _edge_rows(block: RowBlock, names: tuple[str, ...], where: str) -> RowBatch:

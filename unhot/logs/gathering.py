@@ -213,10 +213,11 @@ class Gathered:
     def events(self, where: str) -> Events:
         """Return all events; raise a `DataError` if there are none, or more bad rows than good ones."""
         told = [*self.report.lines(), *self.report.said()] or ["there are no rows"]
-        least = "" if self.how.min_rating is None else " and min_rating"
-        check = f"check the format ({self.how.format or 'not given'}) and the columns{least}"
         if not self.report.kept:
-            raise DataError(f"{where}: no row is left: {'; '.join(map(str.strip, told))}; {check}")
+            raise DataError(
+                f"{where}: no row is left: {'; '.join(map(str.strip, told))}; check the format "
+                f"({self.how.format or 'not given'}), the columns, and min_rating ({self.how.min_rating})"
+            )
         self.report.check(where)
         words = {role: self._words.pop(role, WordNumbers()).finish() for role in WORDED}
         numbers = {

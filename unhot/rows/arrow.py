@@ -46,8 +46,7 @@ def decoded_slices(batches: Iterable[Any], size: int) -> Iterator[Any]:
         if batch.nbytes <= size and "dictionary" not in str(batch.schema.types):
             yield batch
             continue
-        sizes = [_cell_bytes(column) for column in batch.columns]
-        ends = np.cumsum(sum(sizes, np.zeros(len(batch), np.int64)))
+        ends = np.cumsum(sum(map(_cell_bytes, batch.columns), np.zeros(len(batch), np.int64)))
         first = 0
         while first < len(batch):
             before = ends[first - 1] if first else 0
@@ -75,5 +74,4 @@ def _cell_bytes(cells: Any) -> Any:
 
 def own_bytes(batch: Any) -> int:
     """Return the bytes of a batch without those of dictionaries, which have no rows of their own."""
-    is_dictionary = pyarrow().types.is_dictionary
-    return sum((column.indices if is_dictionary(column.type) else column).nbytes for column in batch.columns)
+    return sum(getattr(column, "indices", column).nbytes for column in batch.columns)

@@ -44,8 +44,8 @@ class Copied(NamedTuple):
         what = (
             "were copied without a score" if self.same else "are empty in the copy, which has another format"
         )
-        told = [f"{bad:,} of {rows.rows:,} rows are bad and {what}, for example:"]
-        told = [*told, *(f"  {each}" for each in rows.examples)] if bad else []
+        head = f"{bad:,} of {rows.rows:,} rows are bad and {what}, for example:"
+        told = [head, *(f"  {each}" for each in rows.examples)] if bad else []
         return told + [f"rows without a text: {self.nulls:,}; they have no score"] * (self.nulls > 0)
 
 

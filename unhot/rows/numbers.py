@@ -93,9 +93,10 @@ def _one(text: str, dates: bool, format: str | None) -> tuple[float, int]:
 
 def in_other_units(times: Doubles) -> int:
     """Return how many times that are numbers seem to be in another unit than most."""
-    units = np.sum([np.abs(times) > unit for unit in UNITS], axis=0)
-    most = np.median(units)
-    return int(np.sum((units > most) | ((units < most) & (np.abs(times) > SOME_YEARS))))
+    sizes = np.abs(times)
+    most = np.searchsorted(UNITS, np.median(sizes[:: 1 + times.size // 100_000]))
+    low, high = [SOME_YEARS, *UNITS, np.inf][most], [*UNITS, np.inf][most]
+    return int(np.count_nonzero(sizes > high) + (np.count_nonzero((sizes > SOME_YEARS) & (sizes <= low))))
 
 
 def in_seconds(times: Doubles) -> Doubles:

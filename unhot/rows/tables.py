@@ -14,10 +14,10 @@ from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch
 from unhot.rows.remote import RemoteBytes, RemotePath
 from unhot.rows.values import strings
 
-CHUNK = 1 << 21  # about how many bytes of cells are read at a time
+CHUNK = 1 << 22  # about how many bytes of cells are read at a time
 MOST = 1 << 17  # rows of a batch
 FITTING = 1 << 12  # rows of a parquet file that are read at a time, at most
-GROWTH = 8  # how many times as many rows the next try to find the size of rows reads
+GROWTH = 64  # how many times as many rows the next try to find the size of rows reads
 DATASET_ROWS = 1000  # rows read from a dataset at a time
 USUAL_NAME = "text"
 

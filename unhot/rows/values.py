@@ -189,5 +189,5 @@ def value_column(name: str, values: Sequence[Any], wanted: str, faults: dict[int
 def _is_plain(kind: Any) -> bool:
     """Return whether Arrow spells values of a type as unhot does."""
     types = pyarrow("pyarrow.types")
-    tests = (types.is_string, types.is_integer, types.is_floating, types.is_temporal, types.is_null)
-    return any(test(kind) for test in tests)
+    texts_or_numbers = types.is_string(kind) or types.is_integer(kind) or types.is_floating(kind)
+    return bool(texts_or_numbers or types.is_temporal(kind) or types.is_null(kind))

@@ -4,7 +4,10 @@ A writer takes batches with their new columns, the table they come from, and the
 yields the bytes of a file.
 """
 
+import contextlib
 import csv
+import functools
+import importlib
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,8 +15,6 @@ from functools import partial
 from itertools import chain
 from types import SimpleNamespace
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from unhot.errors import DataError
 from unhot.json_file import json_text, plain
@@ -31,6 +32,8 @@ Writer = Callable[[Iterator[NewRows], OpenedRows, list[str]], Iterator[bytes]]
 BREAKS = str.maketrans("\t\n\r", "   ")  # a label that holds one of these would break its line
 SURROGATES = re.compile("[\ud800-\udfff]")  # what is not UTF-8; see `decode_word`
 BLANKS = b" \t\r\n"  # white space of JSON
+# made when the first value is written, since it imports msgspec
+QUICK_JSON = functools.cache(lambda: importlib.import_module("msgspec.json").Encoder().encode)
 GROUP = 1 << 23  # bytes of a row group that is written
 LARGEST = 1 << 26  # the same if the source has row groups, whose ends it keeps
 
@@ -113,29 +116,27 @@ def _lines(rows: Iterable[Iterable[str]], kind: str, separator: str) -> list[byt
 
 def as_json(value: Any) -> str:
     """Return a value as JSON in readable letters; what is not UTF-8 is escaped."""
-    try:
-        text = json_text(value, ensure_ascii=False, default=_plain)
-    except ValueError:  # a number is not finite
-        text = json_text(plain(value), ensure_ascii=False, default=spelled)
+    with contextlib.suppress(TypeError, ValueError, OverflowError):  # which it does not know
+        if not isinstance(value, (dict, list)):
+            return str(QUICK_JSON()(value), "utf-8")
+    text = json_text(plain(value), ensure_ascii=False, default=spelled)
     return text if text.isascii() else SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _plain(value: Any) -> Any:
-    """Return a number of NumPy as one of Python, and what JSON does not have as text."""
-    return plain(value) if isinstance(value, np.generic) else spelled(value)
 
 
 def write_json_rows(batches: Iterator[NewRows], table: OpenedRows, names: list[str]) -> Iterator[bytes]:
     """Yield rows as JSON lines with new fields behind; an object keeps its bytes, and a bad row gets none."""
+    keys = [f"{as_json(name)}: " for name in names]
     for batch, columns in batches:
-        new = [as_json(dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
+        texts = [
+            [key + as_json(value) for value in values] for key, values in zip(keys, columns, strict=True)
+        ]
         kept = batch.records() if batch.records and table.kind == "jsonl" else None
         made = [encode_word(as_json(row)) for row in batch.dicts()] if kept is None else []
         old = made if kept is None else [record.raw for record in kept]
         bodies = [line.strip(BLANKS)[:-1].rstrip(BLANKS) for line in old]
         rows = [
-            body + b", " * (body != b"{") + encode_word(more[1:]) + b"\n"
-            for body, more in zip(bodies, new, strict=True)
+            body + b", " * (body != b"{") + encode_word(", ".join(more)) + b"}\n"
+            for body, more in zip(bodies, zip(*texts, strict=True), strict=True)
         ]
         for place in () if kept is None else batch.faults:
             rows[place] = old[place]
