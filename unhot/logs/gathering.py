@@ -207,8 +207,7 @@ class Gathered:
         _, first = np.unique(found.indices.to_numpy(zero_copy_only=False), return_index=True)
         values = value_lists(cells.filter(filled).take(pyarrow().array(first)), name)
         for item, each in zip(decode_words(found.dictionary.to_pylist()), values, strict=True):
-            if item not in known:
-                known[item] = values_of(each)
+            known.setdefault(item, values_of(each))
 
     def events(self, where: str) -> Events:
         """Return all events; raise a `DataError` if there are none, or more bad rows than good ones."""
@@ -220,6 +219,7 @@ class Gathered:
             )
         self.report.check(where)
         words = {role: self._words.pop(role, WordNumbers()).finish() for role in WORDED}
+        pyarrow().default_memory_pool().release_unused()  # sorting needs as much again
         numbers = {
             role: np.concatenate([np.empty(0, kind), *self._numbers.pop(role)])
             for role, kind in NUMBERED.items()

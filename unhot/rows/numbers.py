@@ -93,10 +93,12 @@ def _one(text: str, dates: bool, format: str | None) -> tuple[float, int]:
 
 def in_other_units(times: Doubles) -> int:
     """Return how many times that are numbers seem to be in another unit than most."""
-    sizes = np.abs(times)
-    most = np.searchsorted(UNITS, np.median(sizes[:: 1 + times.size // 100_000]))
+    most = np.searchsorted(UNITS, np.median(np.abs(times[:: 1 + times.size // 100_000])))
     low, high = [SOME_YEARS, *UNITS, np.inf][most], [*UNITS, np.inf][most]
-    return int(np.count_nonzero(sizes > high) + (np.count_nonzero((sizes > SOME_YEARS) & (sizes <= low))))
+    beyond = [
+        np.count_nonzero(times > size) + np.count_nonzero(times < -size) for size in (SOME_YEARS, low, high)
+    ]
+    return int(beyond[0] - beyond[1] + beyond[2])
 
 
 def in_seconds(times: Doubles) -> Doubles:
