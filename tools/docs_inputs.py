@@ -114,6 +114,8 @@ INPUTS: dict[str, str | Path | Callable[[Path], None]] = {
     **dict.fromkeys(("edges.txt", "node_labels.txt"), _write_edges),
     "new_items.csv": "item,market,price\nnew1,0,1\nnew2,1,4\n",
     "pages.jsonl": '{"id": 1, "body": "the nation was good"}\n{"id": 2, "body": "zzz qqq"}\n',
+    "news.csv": 'world,Talks,"Two states, one treaty"\nsports,Final,"They won, again"\n' * 20,
+    "plays.txt": "".join(f"u{n % 9}\ti{n % 7}\t{n}\n" for n in range(60)),
     "new.txt": "a good film\nhow dull the story was\n",
     "words.txt": "king\nqueen\n",
     "questions-words.txt": ": capitals\nparis france berlin germany\n: gram1\nking man queen woman\n",

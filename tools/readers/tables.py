@@ -15,7 +15,7 @@ from readers.reader import MEGABYTE, Files, Reader
 from readers.texts import zstd
 from unhot.rows.copied import copy_rows, text_rows
 from unhot.rows.labelled import labelled_rows
-from unhot.rows.opening import TextFile, ending_kind, open_file
+from unhot.rows.opening import TextFile, ending_kind, format_of, open_file
 
 LINES = b"__label__a some words\n__label__b __label__a caf\xc3\xa9 \xff\n\nno label\n"
 LINES += b"x __label__c y\r\n__label__d\n"
@@ -134,7 +134,7 @@ def read_copy(name: str, folder: Path, rng: random.Random) -> str:
 
 
 def _rows(path: Path, kind: str | None) -> int:
-    opened = open_file(path, kind, force=True)
+    opened = open_file(path, format_of(kind, force=True))
     table = text_rows(opened) if isinstance(opened, TextFile) else opened
     return sum(batch.size for batch in table.batches({}, every=True))
 

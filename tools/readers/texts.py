@@ -42,7 +42,7 @@ XZ_HEADER = 5 << 30
 
 def encoded(path: Path, tokenizer: Tokenizer, keeping: Keeping, column: str | None, force: bool) -> Corpus:
     """Encode a file with small buffers."""
-    text = TextReader(path, tokenizer, column, keeping.empty_lines, force)
+    text = TextReader(path, tokenizer, column, keeping.empty_lines, force=force)
     with Workplace(None) as place:
         return encode_input(text, WordChoice(1, None), place, 1, SIZES, None, keeping)
 

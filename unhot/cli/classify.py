@@ -15,7 +15,7 @@ from unhot.cli.classify_ask import explain, k_option, predict, threshold_option
 from unhot.cli.demos import classify_demo
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
-from unhot.cli.row_options import column_option, format_option, strict_option, threads_option
+from unhot.cli.row_options import column_option, format_options, strict_option, threads_option
 from unhot.cli.show import note, print_table, show_json
 from unhot.cli.text_options import force_option, source_of
 from unhot.cli.train import train_command
@@ -62,7 +62,7 @@ train = train_command("classify", TRAIN, EXAMPLES, helps=HELP)
 @threshold_option
 @column_option
 @label_column_option
-@format_option
+@format_options
 @strict_option
 @threads_option
 @force_option
@@ -192,19 +192,11 @@ def _draw(found: unhot.evaluate.LabelTest, path: str) -> None:
 @click.argument("source", metavar="FILE")
 @column_option
 @label_column_option
-@format_option
+@format_options
 @force_option
 @plugin_option
 @json_option
-def calibrate(
-    model: str,
-    source: str,
-    column: str | None,
-    label_column: str | None,
-    kind: str | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+def calibrate(model: str, source: str, label_column: str | None, as_json: bool, **how: Any) -> None:
     """Make probabilities honest: fit a temperature on the lines of FILE, and save it in MODEL.
 
     FILE has lines with labels that MODEL was not trained on. Predicted labels stay the same.
@@ -215,7 +207,7 @@ def calibrate(
 
     opened = open_classifier(model)
     labeller = unhot.evaluate.labeller_of(opened)._replace(label_column=label_column or opened.label_column)
-    rows = list(_some(labeller.rows_of(source, column=column, kind=kind, force=force), source))
+    rows = list(_some(labeller.rows_of(source, **how), source))
     set_temperature(opened, 1.0)
     before = unhot.evaluate.measure_labels(unhot.evaluate.labeller_of(opened), rows).figures
     temperature = unhot.evaluate.calibrate(opened, rows)
@@ -239,8 +231,8 @@ def calibrate(
             ),
             ("log loss", f"{before.log_loss:.4f}", f"{after.log_loss:.4f}"),
         ]
-        how = f"Temperature {temperature:.4f}, fitted on {before.examples:,} lines and saved in {model}."
-        print_table("", ("", "before", "after"), lines, how)
+        done = f"Temperature {temperature:.4f}, fitted on {before.examples:,} lines and saved in {model}."
+        print_table("", ("", "before", "after"), lines, done)
 
 
 classify = click.Group(

@@ -12,7 +12,7 @@ from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import (
     column_option,
-    format_option,
+    format_options,
     rename_option,
     renamed,
     strict_option,
@@ -46,7 +46,7 @@ SHOWN = 15  # rows of a table of shares
 @threshold_option
 @column_option
 @rename_option("label=predicted, score=certainty")
-@format_option
+@format_options
 @strict_option
 @threads_option
 @force_option

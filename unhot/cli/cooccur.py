@@ -10,7 +10,7 @@ import click
 
 import unhot.corpus
 from unhot.cli.options import named
-from unhot.cli.row_options import column_option, format_option, strict_option
+from unhot.cli.row_options import READING, column_option, format_options, strict_option
 from unhot.cli.show import note, show_json
 from unhot.cli.text_options import (
     force_option,
@@ -35,8 +35,8 @@ Examples:
 """
 HOW = ("window", "weights", "sides")  # settings that the user may know of cells counted by GloVe
 # options that apply only to a text
-READING = ("min_count", "max_vocab", "tokenizer", "column", "kind", "strict", "force", "threads")
-TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
+ENCODING = ("min_count", "max_vocab", "tokenizer", "threads", *READING)
+TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *ENCODING)
 
 
 @click.command(epilog=EXAMPLES)
@@ -98,7 +98,7 @@ TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
 )
 @tokenizer_option
 @column_option
-@format_option
+@format_options
 @strict_option
 @force_option
 @click.option(
@@ -196,7 +196,7 @@ def _counted(
     from unhot.corpus.cooccurrence import counting_settings
     from unhot.corpus.glove_cells import check_glove_words
 
-    reads = {name: options[name] for name in READING}
+    reads = {name: options[name] for name in ENCODING}
     counts = {name: options[name] for name in (*HOW, "sample", "seed", "memory", "threads")}
     counting_settings(**{name: options[name] for name in (*HOW, "sample", "seed")})  # raises an error now
     bytes_of("--memory", options["memory"])

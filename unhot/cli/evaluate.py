@@ -11,7 +11,7 @@ import unhot.evaluate
 from unhot.cli import evaluation_tables
 from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
-from unhot.cli.row_options import column_option, format_option, strict_option
+from unhot.cli.row_options import READING, column_option, format_options, strict_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import new_bar, show_json
 from unhot.errors import ConfigError, FormatError, whole
@@ -134,7 +134,7 @@ Examples:
 )
 @click.option("--tokenizer", default=None, help="--text: whitespace, words or text8  [default: as the model]")
 @column_option
-@format_option
+@format_options
 @strict_option
 @click.option("--force", is_flag=True, help="--text: read files even if they do not look like text.")
 @plugin_option
@@ -159,7 +159,7 @@ def evaluate(model: str, as_json: bool, **options: Any) -> None:
     with new_bar("{task.description:<10}", "{task.percentage:>3.0f}%", transient=True) as bar:
         if options["text"]:
             names = ("window", "shrink", "sample", "tokenizer", "seed")
-            settings = {name: options[name] for name in (*names, "column", "kind", "strict", "force")}
+            settings = {name: options[name] for name in (*names, *READING)}
             opened = _open(model)
             found = unhot.evaluate.held_out(
                 opened, options["text"], progress=bar.show, say=bar.say, **settings

@@ -15,7 +15,7 @@ from unhot.cli.demos import lm_demo
 from unhot.cli.lm_ask import generate, perplexity, score
 from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
-from unhot.cli.row_options import column_option, format_option, strict_option, threads_option
+from unhot.cli.row_options import column_option, format_options, strict_option, threads_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import new_bar, note, print_table, show_json
 from unhot.cli.text_options import force_option, source_of
@@ -65,7 +65,7 @@ train = train_command("language", TRAIN, EXAMPLES, helps=HELP)
 @click.option("--min-count", type=click.IntRange(1), default=1, help="Rarer words become <unk>.")
 @click.option("--memory", default="1GB", show_default=True, help="Memory for counting.")
 @column_option
-@format_option
+@format_options
 @strict_option
 @threads_option
 @force_option

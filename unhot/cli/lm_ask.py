@@ -12,7 +12,7 @@ from unhot.cli.options import json_option, named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.row_options import (
     column_option,
-    format_option,
+    format_options,
     rename_option,
     renamed,
     strict_option,
@@ -29,7 +29,7 @@ PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 @click.argument("model")
 @click.argument("inputs", nargs=-1, required=True, metavar="TEXT...")
 @column_option
-@format_option
+@format_options
 @strict_option
 @click.option(
     "--carry/--alone",
@@ -92,7 +92,7 @@ def perplexity(
 @click.option("-o", "--out", required=True, callback=named, help="File to write, or - for standard output.")
 @column_option
 @rename_option("score=log10, perplexity=ppl")
-@format_option
+@format_options
 @strict_option
 @threads_option
 @force_option

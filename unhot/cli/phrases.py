@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import unhot.corpus
-from unhot.cli.row_options import column_option, format_option, strict_option
+from unhot.cli.row_options import READING, column_option, format_options, strict_option
 from unhot.cli.show import show_json
 from unhot.cli.streams import STDOUT, descriptor_of, is_stream, open_stream
 from unhot.cli.text_options import (
@@ -98,7 +98,7 @@ SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors",
 @click.option("--delimiter", default="_", show_default=True, help="Text between joined words.")
 @tokenizer_option
 @column_option
-@format_option
+@format_options
 @strict_option
 @force_option
 @click.option("--threads", type=int, default=2, show_default=True, help="Number of threads.")
@@ -130,7 +130,7 @@ def phrases(
     if out is not None:
         check_delimiter(found.delimiter)
     bar = TrainingBar(quiet=options["quiet"] or options["as_json"])
-    reads = {name: options[name] for name in ("tokenizer", "column", "kind", "strict", "force", "threads")}
+    reads = {name: options[name] for name in ("tokenizer", "threads", *READING)}
     with bar, unhot.corpus.encode(source_of(inputs), min_count=1, progress=bar.reading, **reads) as corpus:
         for line in str(corpus.report).splitlines():
             bar.note(line)

@@ -17,17 +17,37 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 threads_option = click.option("--threads", type=click.IntRange(1), default=2, show_default=True)
 column_option = click.option(
-    "--column", help="Tables: the column with the text  [default: text, or the only one]"
+    "--column", help="Tables: the column of the text  [default: text, or the only one]"
 )
-format_option = click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["text", "jsonl", "csv", "tsv", "csv-unquoted", "tsv-unquoted", "parquet", "arrow"]),
-    help="The format of the input  [default: by its bytes and its name]",
+READING = ("column", "kind", "header", "separator", "strict", "force")  # options that say how rows are read
+FORMAT = (
+    click.option(
+        "--format",
+        "kind",
+        type=click.Choice(
+            ["text", "jsonl", "csv", "tsv", "csv-unquoted", "tsv-unquoted", "parquet", "arrow"]
+        ),
+        help="The format of the input  [default: by its bytes and its name]",
+    ),
+    click.option(
+        "--header",
+        metavar="NAME,...",
+        help="The columns of CSV or TSV without a header line: label,text",
+    ),
+    click.option(
+        "--separator", metavar="CHAR", help="What is between fields of CSV or TSV, such as ; or tab"
+    ),
 )
 strict_option = click.option(
     "--strict", is_flag=True, help="Stop at the first bad row instead of counting bad rows."
 )
+
+
+def format_options(command: Command) -> Command:
+    """Add the options that say how files are written."""
+    for option in reversed(FORMAT):
+        command = option(command)
+    return command
 
 
 def rename_option(example: str) -> Callable[[Command], Command]:

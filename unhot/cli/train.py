@@ -20,7 +20,7 @@ import unhot.corpus
 from unhot.cli.model_options import TEXT_FAMILIES, TrainCommand, given_settings, listed_models
 from unhot.cli.options import named
 from unhot.cli.outputs import plugin_option
-from unhot.cli.row_options import column_option, format_option, strict_option
+from unhot.cli.row_options import READING, column_option, format_options, strict_option
 from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError, UnhotError
 from unhot.leftovers import scratch_folder
@@ -58,7 +58,7 @@ RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device", "for
 TAKEN_BY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("phrases", "keep_vocabulary"), ("words",)),
     "freeze": ("words", "classify"),
-    **dict.fromkeys(("start", "column", "kind", "strict", "corpus_dir"), TEXT_FAMILIES),
+    **dict.fromkeys(("start", "corpus_dir", *READING[:-1]), TEXT_FAMILIES),
 }
 
 
@@ -93,7 +93,7 @@ TAKEN_BY: dict[str, tuple[str, ...]] = {
 @click.option("--keep-vocabulary", is_flag=True, help="With --start MODEL: add no new words.")
 @click.option("--phrases", metavar="FILE", help="First join the phrases of this list; see `unhot phrases`.")
 @column_option
-@format_option
+@format_options
 @strict_option
 @force_option
 @plugin_option
@@ -316,9 +316,7 @@ def _begun(
     if isinstance(start, WordModel) and start.learned.keys.size and name != start.name:
         start = start.vectors  # its rows are those of n-grams, which the other model does not have
     frozen = _frozen(options["freeze"])
-    reads = {
-        name: options[name] for name in ("column", "kind", "force", "strict") if options[name] is not None
-    }
+    reads = {name: options[name] for name in READING if options[name] is not None}
     return learner, {"start": start, "frozen": frozen, "counts": counts, **reads}
 
 
@@ -357,7 +355,7 @@ def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | N
 
     if len(inputs) != 1 or not (holds_corpus(inputs[0]) or holds_cells(inputs[0])):
         return
-    names = ["min_count", "max_vocab", "tokenizer", "column", "kind", "phrases"]
+    names = ["min_count", "max_vocab", "tokenizer", "column", "kind", "header", "separator", "phrases"]
     if holds_cells(inputs[0]):
         names += ["window", "weights", "sides", "sample", "shrink", "memory"]
         if on == "cells":

@@ -12,8 +12,8 @@ import dataclasses
 import functools
 import os
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from typing import NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -81,11 +81,13 @@ def encode(
     nulls: bool = True,
     unknown: bool = False,
     beside: Mapping[str, Source | Column | Callable[[], Source]] | None = None,
-    force: bool = False,
-    kind: str | None = None,
     strict: bool = False,
     threads: int = 2,
     progress: Progress | None = None,
+    kind: str | None = None,
+    header: str | Sequence[str] | None = None,
+    separator: str | None = None,
+    force: bool = False,
 ) -> Corpus:
     """Turn text into ids on disk and return them, memory-mapped, as a `Corpus`.
 
@@ -115,18 +117,18 @@ def encode(
                 or Column(name) of the same table, or a function that returns a source, which is called when
                 the text was read. It is split at white space, or is token lists. All its words are kept, in
                 a vocabulary of its own; the result is the corpus `beside[name]`. This implies empty_lines.
-    force       read files even if they do not look like text (see reading/not_text.py)
-    kind        text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
     strict      raise a `DataError` at the first bad row of a table instead of counting it
     threads     number of threads that scan text
     progress    called now and then with the bytes read so far and the bytes in total (None if unknown)
+    kind, header, separator, force   how files are read, see `format_of` in unhot/rows/opening.py
     """
     check_limits(min_count, max_vocab)
     at_least("threads", threads, 1)
     given = check_given(counts, min_count, max_vocab) if counts is not None else None
     sizes = EncodingSizes()
     keeping = Keeping(empty_lines or bool(beside), unknown)
-    text = TextReader(source, tokenizer, column, keeping.empty_lines and nulls, force, kind, strict)
+    form: dict[str, Any] = {"kind": kind, "header": header, "separator": separator, "force": force}
+    text = TextReader(source, tokenizer, column, keeping.empty_lines and nulls, strict, **form)
     beside = beside or {}
     checked_names(beside)
     with Workplace(directory) as place:
@@ -134,7 +136,7 @@ def encode(
         def encode_some(functions: bool) -> dict[str, int]:
             return {
                 name: _encode_beside(
-                    other() if callable(other) else other, source, place, name, threads, force, kind
+                    other() if callable(other) else other, source, place, name, threads, form
                 )
                 for name, other in beside.items()
                 if callable(other) == functions
@@ -215,8 +217,7 @@ def _encode_beside(
     place: Workplace,
     name: str,
     threads: int,
-    force: bool,
-    kind: str | None,
+    form: dict[str, Any],
 ) -> int:
     """Write the corpus of data beside a text; return the number of its lines."""
     source = text if isinstance(other, Column) else other
@@ -232,9 +233,8 @@ def _encode_beside(
         min_count=1,
         column=column,
         empty_lines=True,
-        force=force,
-        kind=kind if isinstance(other, Column) else None,
         threads=threads,
+        **form if isinstance(other, Column) else {"force": form["force"]},
     ) as corpus:
         return corpus.sentences
 

@@ -47,6 +47,8 @@ def read_graph(
     *,
     directed: bool = False,
     format: str | None = None,
+    header: str | Sequence[str] | None = None,
+    separator: str | None = None,
     columns: tuple[str | None, str | None, str | None] = (None, None, None),
     strict: bool = False,
     force: bool = False,
@@ -64,6 +66,7 @@ def read_graph(
                (neighbors are what stands side by side), or cells
     directed   an edge leads from its source to its target alone
     format     csv, tsv, jsonl, parquet, edges, adjacency; None: by its name and its first lines
+    header     the names of all columns of a text without a header line; separator: what is between them
     columns    the columns of the source, of the target, of the weight: their names, or their numbers, from 1
                on, in text without a header; None: the usual names, or the first columns; the weight may be
                "none": all edges have the weight 1
@@ -96,6 +99,8 @@ def read_graph(
         weight=columns[2] if columns[2] != NONE else None,
         weighted=True,
         format=FORMATS.get(format or "", format),
+        header=header,
+        separator=separator,
         strict=strict,
         force=force,
         usual=COLUMNS if columns[2] != NONE else {**COLUMNS, "weight": ()},

@@ -275,17 +275,17 @@ class Scorer(ABC):
         column: str | None = None,
         force: bool = False,
         progress: OnBytes | None = None,
-        kind: str | None = None,
         strict: bool = False,
         tell: Callable[[str], None] = lambda line: None,
+        **form: Any,
     ) -> Iterator[TextBlock]:
         """Yield the lines of a text as blocks.
 
-        kind    text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
         strict  raise a `DataError` at the first bad row of a table
         tell    called with lines about which files are tables, and about bad rows
+        form    kind, header, separator: see `unhot.corpus.encode`
         """
-        reader = TextReader(source, None, column, force=force, kind=kind, strict=strict)
+        reader = TextReader(source, None, column, strict=strict, force=force, **form)
         if reader.items is not None:
             yield from self._blocks_of(reader.items)
             return

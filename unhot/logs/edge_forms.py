@@ -111,13 +111,15 @@ def edge_form(first: bytes, how: LogReading, kind: str | None, where: str) -> Ed
 
 def _form_of_rows(rows: list[str], how: LogReading, kind: str | None, where: str) -> EdgeForm:
     rows, attributes, weighted = _without_attributes(rows, where)
-    separator = _separator(rows, kind, where)
-    cells = [_cells(row, separator) for row in rows]
+    given = how.form
+    separator = given.separator or _separator(rows, kind, where)
+    cells = [*[[*given.header]] * bool(given.header), *(_cells(row, separator) for row in rows)]
     if kind == "user-sessions":
         return _adjacency(separator)
     named = _named(cells, how)
-    if named or _headed(cells):
-        return _headed_form(cells, separator, how, where, named=named)
+    if given.header or named or _headed(cells):
+        form = _headed_form(cells, separator, how, where, named=named)
+        return replace(form, skipped=0 if given.header else 1)
     width = 2 if attributes else _width(cells)
     if kind is None and cells and not attributes and _are_neighbors(cells, width, where):
         return _adjacency(separator)
@@ -202,7 +204,6 @@ def _headed_form(cells: Cells, separator: str, how: LogReading, where: str, *, n
         separator=separator or " ",
         names=tuple(names),
         columns=columns,
-        skipped=1,
         said=_said(["edge list with a header", *taken], ignored),
     )
 

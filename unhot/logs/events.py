@@ -18,7 +18,15 @@ from unhot.logs.log_reading import AS_USUAL, LogReading, choose_columns, usual_c
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import LIST, VALUE, OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS, open_delimited
-from unhot.rows.opening import MARKED, UNQUOTED, TextFile, ending_kind, marked_kind, recognized
+from unhot.rows.opening import (
+    MARKED,
+    UNQUOTED,
+    TextFile,
+    check_delimited,
+    ending_kind,
+    marked_kind,
+    recognized,
+)
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import FEED, Record, RowBlock
 from unhot.rows.tables import open_marked, open_table
@@ -33,7 +41,6 @@ Item = TypeVar("Item")
 
 PROGRESS_SECONDS = 0.1
 SESSIONS = ("sessions", "user-sessions")
-TEXTS = ("csv", "tsv", *UNQUOTED, "jsonl")  # formats that are kinds of text
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
 BLOCK = 1 << 22  # bytes of a block of text
 # MovieLens' files have no header
@@ -163,9 +170,10 @@ def _of_file(file: Path | None, gathered: Gathered) -> Iterator[LogRows]:
             f"format is {asked}: leave it out"
         )
     if file is not None and marked:
+        check_delimited(str(file), marked, gathered.how.form)
         yield _of_table(open_marked(file, marked), gathered)
         return
-    text = TextFile(file, asked if asked in TEXTS else asked and "text", gathered.how.force)
+    text = TextFile(file, gathered.how.form)
     with contextlib.closing(text):
         edges = gathered.how.edges and text.kind not in ("jsonl", "list")
         rows = _of_edges(file, text, gathered) if edges else _of_text(text, gathered)
@@ -176,7 +184,8 @@ def _of_text(text: TextFile, gathered: Gathered) -> LogRows:
     """Return the rows of a text: JSON, CSV and TSV, files of MovieLens, lines of sessions."""
     how, line = gathered.how, text.head.lstrip(b"\r\n").partition(b"\n")[0]
     kind = how.format or text.kind
-    if how.format in (None, "movielens") and kind != "csv" and RATINGS.fullmatch(line):
+    rated = kind != "csv" and not how.header and RATINGS.fullmatch(line)
+    if how.format in (None, "movielens") and rated:
         blocks = (RowBlock(each.data.replace(b"::", b"\t"), each.line) for each in text.blocks(BLOCK))
         return _of_table(open_delimited(blocks, text.where, "tsv", names=NAMES), gathered)
     for each, separator in SEPARATORS.items():

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from unhot.errors import ConfigError, DataError, finite, one_of
-from unhot.rows.opening import KINDS
+from unhot.rows.opening import KINDS, Format, format_of
 
 FORMATS = (*KINDS[1:], "movielens", "sessions", "user-sessions", "edges")
 # names of columns, the first that is there is taken; letters and digits count, in small letters
@@ -45,6 +45,7 @@ class LogReading:
                 arrow, movielens (u.data, ratings.dat), sessions (a line holds the items of a session),
                 user-sessions (a line holds a user, then items), edges (a line holds two words, and maybe a
                 weight); None: by its bytes and its name
+    header      the names of the columns of CSV or TSV without a header line; separator: of its fields
     time_format how times are written that are neither numbers nor ISO 8601: as `datetime.strptime` takes it,
                 such as %d.%m.%Y %H:%M
     min_rating  leave out rows with a smaller weight; they are counted, but are not bad
@@ -66,6 +67,8 @@ class LogReading:
     user_type: str | None = None
     side: tuple[str, ...] = ()
     format: str | None = None
+    header: str | Sequence[str] | None = None
+    separator: str | None = None
     time_format: str | None = None
     min_rating: float | None = None
     weighted: bool = False
@@ -83,6 +86,13 @@ class LogReading:
             finite("min_rating", self.min_rating)
         if isinstance(self.side, str):
             raise ConfigError(f"side={self.side!r}: give the names of the columns as a tuple")
+        self.form  # noqa: B018 (checked now)
+
+    @property
+    def form(self) -> Format:
+        """How files are read that are text."""
+        kind = self.format if self.format in KINDS else self.format and "text"
+        return format_of(kind, self.force, self.header, self.separator)
 
 
 AS_USUAL = LogReading()

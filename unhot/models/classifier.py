@@ -30,7 +30,7 @@ from unhot.errors import ConfigError, DataError, FormatError, at_least
 from unhot.lines.line_sums import LineModel
 from unhot.models.calibrating import temperature_after_training
 from unhot.models.engine import EngineData, Wiring
-from unhot.models.fitting import Begins, InEpochs, Note, Reading, Reads, Tells
+from unhot.models.fitting import FORM, Begins, InEpochs, Note, Reading, Reads, Tells
 from unhot.models.label_answers import Estimator, LabelAnswers, LearnedLines
 from unhot.models.labelled_source import (
     LabelledSource,
@@ -58,6 +58,7 @@ from unhot.models.text_model import LABELS, M, encoded
 from unhot.models.windows import engine_training
 from unhot.outputs import LAYERS, OutputLayer, parse_output
 from unhot.rows.labelled import labelled_rows
+from unhot.rows.paths import paths_of
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.params import FirstRows
 from unhot.train.progress import Callback
@@ -98,6 +99,8 @@ def fit_lines(
     directory: str | os.PathLike[str] | None = None,
     force: bool = False,
     kind: str | None = None,
+    header: str | Sequence[str] | None = None,
+    separator: str | None = None,
     strict: bool = False,
 ) -> M:
     """Learn from lines with labels: texts, files, tables, or an encoded `Corpus` with labels beside it.
@@ -116,6 +119,8 @@ def fit_lines(
     directory   where to keep the encoded text for later; None: a temporary directory
     force       read files even if they do not look like text
     kind        text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
+    header      the names of the columns of CSV or TSV that has no header line, such as "label,title,text"
+    separator   what is between the fields of CSV or TSV, instead of a comma or a tab
     strict      raise a `DataError` at the first bad row instead of counting it
     """
     return Model.fit(
@@ -133,6 +138,8 @@ def fit_lines(
         directory=directory,
         force=force,
         kind=kind,
+        header=header,
+        separator=separator,
         strict=strict,
     )
 
@@ -205,23 +212,22 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
                 "source: a classifier learns from lines with labels; this source has none beside its text"
             )
         self.layer.read_files()
+        how = {name: getattr(reads, name) for name in ("column", "force", *FORM, "strict")}
         share, given = 0.0, self.validation
         if isinstance(given, float):
             share, given = given, None
-        apart = (
-            [] if given is None else list(self.rows_of(*(given if isinstance(given, tuple) else (given,))))
-        )
+        pair = given if isinstance(given, tuple) else (given,)
+        # a file is read as the source is
+        apart = [] if given is None else list(self.rows_of(*pair, **how if paths_of(given) else {}))
         kind = label_kind(reads.labels)
         if isinstance(reads.source, Corpus):
             with encoded(self, reads, tells) as corpus:
                 yield LineData(corpus, apart, kind)
             return
-        how = {name: getattr(reads, name) for name in ("column", "force", "kind", "strict")}
         rows = self.rows_of(reads.source, reads.labels, **how)
         source = LabelledSource(rows, share, self.calibration if self.validation is None else 0.0, self.seed)
-        text = replace(
-            reads, source=source.texts(), labels=source.labels, column=None, kind=None, strict=False
-        )
+        read: dict[str, Any] = {"column": None, "strict": False, **dict.fromkeys(FORM)}
+        text = replace(reads, source=source.texts(), labels=source.labels, **read)
         with encoded(self, text, tells, min_count=1, max_vocab=None) as corpus:
             for line in rows.report.recognized:
                 tells.say(line)

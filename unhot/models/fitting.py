@@ -34,6 +34,7 @@ from unhot.vectors.formats.model_claim import claimed_model
 from unhot.vocab.vocabulary import Vocabulary
 
 logger = logging.getLogger("unhot")
+FORM = ("kind", "header", "separator")  # how files are read, see `format_of`
 Note = Callable[[str], None]
 Reading = Callable[[int, int | None], None]  # called with the bytes read and the total
 Counting = Callable[[int, int], None]  # called with the rows counted and the total
@@ -51,8 +52,9 @@ class Reads:
     directory: str | os.PathLike[str] | None = None  # where to keep the encoded text
     known: Vocabulary | None = None  # words that stay in the vocabulary even if the text lacks them
     force: bool = False  # read files even if they do not look like text
-    # text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
-    kind: str | None = None
+    kind: str | None = None  # how files are read: see `format_of`
+    header: str | Sequence[str] | None = None
+    separator: str | None = None
     strict: bool = False  # stop at the first bad row of a table instead of counting bad rows
     validation: Any = None  # questions to watch a training on; None: none, or those of a split
 
@@ -145,6 +147,8 @@ class Origin:
     fingerprint: str | None = None  # of the encoded text, or of its cells
     labels: list[str] | None = None  # the label files; None: there are no labels, or not from files
     kind: str | None = None  # of the text files, if it was said
+    header: list[str] | None = None  # likewise
+    separator: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as plain data, as they are saved."""
@@ -154,7 +158,8 @@ class Origin:
     def from_json(cls, saved: Mapping[str, Any]) -> "Origin":
         """Make an origin of what `as_json` returned; raise a `FormatError` if a field has another type."""
         found = cls(*(saved.get(field.name) for field in fields(cls)))
-        lists, texts = (found.source, found.labels), (found.column, found.fingerprint, found.kind)
+        lists = found.source, found.labels, found.header
+        texts = found.column, found.fingerprint, found.kind, found.separator
         if not all(each is None or are_texts(each) for each in lists) or not all(
             each is None or isinstance(each, str) for each in texts
         ):

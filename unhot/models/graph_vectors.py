@@ -99,6 +99,8 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
     format: (
         Literal["csv", "tsv", "csv-unquoted", "tsv-unquoted", "jsonl", "parquet", "edges", "adjacency"] | None
     ) = None
+    header: str | None = None  # the columns of CSV or TSV without a header line, such as source,target,weight
+    separator: str | None = None  # what is between the fields of CSV or TSV, such as ; or tab
     # the column of the sources of edges, if it is not called source, from or src; in text without a header,
     # the number of the column, from 1 on
     sources: str | None = None
@@ -181,6 +183,8 @@ class GraphVectors(WalkFields, WindowFields, Model[LearnedNodes, WordAnswers]):
             opened(source),
             directed=self.directed,
             format=self.format,
+            header=self.header,
+            separator=self.separator,
             columns=(self.sources, self.targets, self.weight),
             strict=self.strict,
             force=force,

@@ -16,7 +16,10 @@ from unhot.models.fitting import Reads, Tells, names_of, nobody
 from unhot.models.settings import LogFields, MarkFields, check_settings
 from unhot.train.checkpoint import fingerprint
 
-READING = ("user", "item", "time", "weight", "session", "format", "time_format", "min_rating", "strict")
+READING = (
+    *("user", "item", "time", "weight", "session", "format", "header", "separator", "time_format"),
+    *("min_rating", "strict"),
+)
 SHAPING = ("repeats", "core", "gap", "in_order", "items", "threads")
 SIDES = ("side", "market", "item_type")  # settings that name columns with values of items
 EVENTS_ALONE: dict[str, Any] = {"items": None, "side": ()}  # how a log is read to ask a trained model

@@ -38,10 +38,11 @@ from unhot.corpus.phrases import Phrases
 from unhot.corpus.workplace import DiskFull
 from unhot.errors import ConfigError, DataError, Diverged, FormatError, UnhotError, one_of
 from unhot.models.families import FAMILIES
-from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
+from unhot.models.fitting import FORM, Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
 from unhot.models.settings import Range, check_settings
 from unhot.models.state import FitState, L, Learned, Training
 from unhot.outputs import parse_output
+from unhot.rows.opening import format_of
 from unhot.rows.remote import hidden
 from unhot.specs import registering
 from unhot.train.checkpoint import ROUNDING, Checkpoint, DiskPlan, fingerprint
@@ -213,7 +214,8 @@ class Model(ABC, Generic[L, A]):
         begins = Begins(history=history, learned=self.learned)
         if not reads.encoded:
             words = self.learned.in_vocabulary if self.own_words else None
-            reads = dataclasses.replace(reads, counts=words, column=origin.column, kind=origin.kind)
+            form = {name: getattr(origin, name) for name in ("column", *FORM)}
+            reads = dataclasses.replace(reads, counts=words, **form)
 
         def show(state: FitState[L] | None) -> None:
             self.fit_state = state
@@ -291,7 +293,17 @@ class Job:
 
     def origin(self, data: Any) -> Origin:
         """Return where the input came from, so that `resume` finds it again."""
-        return Origin(self._named, self.reads.column, fingerprint_of(data), self._labelled, self.reads.kind)
+        reads = self.reads
+        header = None if reads.header is None else [*format_of(header=reads.header).header]
+        return Origin(
+            self._named,
+            reads.column,
+            fingerprint_of(data),
+            self._labelled,
+            reads.kind,
+            header,
+            reads.separator,
+        )
 
 
 def fingerprint_of(data: Any) -> str:

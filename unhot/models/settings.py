@@ -128,6 +128,8 @@ class LogFields:
         ]
         | None
     ) = None
+    header: str | None = None  # the columns of CSV or TSV without a header line, such as user,item,time
+    separator: str | None = None  # what is between the fields of CSV or TSV, such as ; or tab
     min_rating: float | None = None  # leave out events with a smaller rating
     repeats: Literal["keep", "merge"] = "keep"  # keep all events of a line with an item, or only the first
     core: Annotated[int, Range(0)] = 0  # drop users and items with fewer events than this, repeatedly

@@ -14,7 +14,7 @@ from unhot.corpus.phrases import Phrases
 from unhot.corpus.reading.sources import check_input
 from unhot.errors import ConfigError
 from unhot.kernels.cache import cache_directory
-from unhot.models.fitting import Begins, Counting, L, Note, Reading, Reads, Tells
+from unhot.models.fitting import FORM, Begins, Counting, L, Note, Reading, Reads, Tells
 from unhot.models.model import Model
 from unhot.models.settings import TextFields
 from unhot.threads import in_background
@@ -46,6 +46,8 @@ def fit_text(
     directory: str | os.PathLike[str] | None = None,
     force: bool = False,
     kind: str | None = None,
+    header: str | Sequence[str] | None = None,
+    separator: str | None = None,
     strict: bool = False,
 ) -> M:
     """Learn from text (see `unhot.corpus.encode`), from an encoded `Corpus`, or from `Cells`.
@@ -68,6 +70,8 @@ def fit_text(
                 model is trained on cells; None: a temporary directory
     force       read files even if they do not look like text
     kind        text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
+    header      the names of the columns of CSV or TSV that has no header line, such as "label,title,text"
+    separator   what is between the fields of CSV or TSV, instead of a comma or a tab
     strict      raise a `DataError` at the first bad row of a table instead of counting it
 
     If the source is `Cells`, nothing is read, counted or kept, and `reading`, `counting`, `directory` and
@@ -93,6 +97,8 @@ def fit_text(
         directory=directory,
         force=force,
         kind=kind,
+        header=header,
+        separator=separator,
         strict=strict,
     )
 
@@ -135,7 +141,7 @@ def encoded(model: Any, reads: Reads, tells: Tells, **how: Any) -> Iterator[Corp
     settings = {name: getattr(model, name) for name in ("tokenizer", "min_count", "max_vocab", "threads")}
     settings |= {
         name: getattr(reads, name)
-        for name in ("counts", "known", "column", "directory", "force", "kind", "strict")
+        for name in ("counts", "known", "column", "directory", "force", *FORM, "strict")
     }
     work: Callable[..., Corpus] = encode if reads.phrases is None else reads.phrases.encode
     if reads.labels is not None:

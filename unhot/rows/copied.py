@@ -20,7 +20,7 @@ from unhot.errors import ConfigError, DataError, one_of
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import TEXT, OpenedRows, RowBatch, RowReport
 from unhot.rows.columns import string_column
-from unhot.rows.opening import PACKED, TextFile, ending_kind, open_file, recognized
+from unhot.rows.opening import PACKED, TextFile, ending_kind, format_of, open_file, recognized
 from unhot.rows.paths import PathLike, find_files
 from unhot.rows.remote import as_path, uploaded
 from unhot.rows.streams import packed_file
@@ -59,6 +59,8 @@ def copy_rows(
     rename: Mapping[str, str] | None = None,
     names: Sequence[str] = ("label", "score"),
     kind: str | None = None,
+    header: str | Sequence[str] | None = None,
+    separator: str | None = None,
     force: bool = False,
     strict: bool = False,
     on_progress: Callable[[int, int | None], None] = lambda done, total: None,
@@ -74,8 +76,7 @@ def copy_rows(
     column       the column of the text; otherwise `text`, or the only one that holds strings
     rename       new column -> the name it gets, for example because the source has a column of that name
     names        the new columns
-    kind         text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
-    force        read also a file that does not look like text
+    kind, header, separator, force   see `format_of`
     strict       raise a `DataError` at the first bad row
     on_progress  called after each batch with the bytes read so far, and their total if it is known
     tell         called with a line about what the source is
@@ -87,7 +88,7 @@ def copy_rows(
     to = ending_kind(as_path(out)) if isinstance(out, (str, os.PathLike)) else None
     refuse_same(path, out)
     report, nulls = RowReport(strict), 0
-    with contextlib.closing(open_file(path, kind, force)) as opened:
+    with contextlib.closing(open_file(path, format_of(kind, force, header, separator))) as opened:
         if isinstance(opened, TextFile) and lines_of and column is None and not rename and to is None:
             with opened_result(out) as file:
                 for data in lines_of(block.data for block in opened.blocks()):

@@ -8,8 +8,9 @@ import csv
 import functools
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from unhot.errors import DataError
@@ -20,6 +21,7 @@ from unhot.rows.values import dict_batch
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 SEPARATORS = {"csv": ",", "tsv": "\t", "csv-unquoted": ",", "tsv-unquoted": "\t"}
+CHECKED = 100  # rows whose fields are counted if the header is given
 OTHERS = ",;\t|"  # what separates fields if the usual separator does not
 MEND_QUOTES = (
     "double each quote inside a field in quotes, or give --format csv-unquoted or tsv-unquoted, where a "
@@ -79,8 +81,10 @@ def open_delimited(
     first = next(blocks)
     end = first.data.find(b"\n", len(first.data) - len(first.data.lstrip(b"\r\n"))) + 1
     separator = separator or found_separator(first.data[:end], kind)
-    how = Fields(where, separator, quotes)
-    if not names and first.data.strip(BLANKS):
+    how, given = Fields(where, separator, quotes), bool(names)
+    if given:
+        _check_width(how, first, names)
+    elif first.data.strip(BLANKS):
         lines = first.data if b'"' in first.data[:end] else first.data[:end]
         (line, raw), names, fault = next(how.records(first._replace(data=lines)))
         if fault:
@@ -94,8 +98,19 @@ def open_delimited(
         for block in chain([first], blocks):
             yield _batch(block, how, list(names), wanted)
 
-    packing = {"separator": separator}
+    packing = {"separator": separator, "header": not given}
     return OpenedRows(where, kind, [*names], dict.fromkeys(names, False), batches, packing=packing)
+
+
+def _check_width(how: Fields, block: RowBlock, names: Sequence[str]) -> None:
+    """Raise a `DataError` if all of the first rows have another number of fields than there are names."""
+    sizes = Counter(len(fields) for _, fields, fault in islice(how.records(block), CHECKED) if not fault)
+    if sizes and len(names) not in sizes:
+        raise DataError(
+            f"{how.where}: the header has {len(names)} names ({', '.join(names):.200}), but rows have "
+            f"{sizes.most_common(1)[0][0]} fields with {how.separator!r} between them: give a name for each "
+            "field, or another separator"
+        )
 
 
 def found_separator(header: bytes, kind: str) -> str:

@@ -6,7 +6,7 @@ prefix is a label, wherever it stands. The label is what follows the prefix.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch, RowReport
 from unhot.rows.columns import label_column, string_column
-from unhot.rows.opening import TextFile, open_file, recognized
+from unhot.rows.opening import Format, TextFile, check_delimited, format_of, open_file, recognized
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import Record
 from unhot.rows.tables import open_table
@@ -87,8 +87,7 @@ class Wanted(NamedTuple):
     column: str | None
     label_column: str | None
     prefix: str
-    kind: str | None
-    force: bool
+    form: Format
 
     def refuse_columns(self, what: str) -> None:
         """Raise a `ConfigError` if a column was asked for."""
@@ -107,13 +106,15 @@ def labelled_rows(
     label_column: str | None = None,
     prefix: str = PREFIX,
     kind: str | None = None,
+    header: str | Sequence[str] | None = None,
+    separator: str | None = None,
     force: bool = False,
     strict: bool = False,
 ) -> LabelledRows:
     """Return an iterable of (text, labels).
 
     source        files: a path, a folder, a pattern, a list of paths, `-` for standard input, compressed or
-                  not: CSV and TSV with a header line, JSON lines or a JSON list, parquet, Arrow; everything
+                  not: CSV and TSV, JSON lines or a JSON list, parquet, Arrow; everything
                   else is lines such as `__label__A some words`.
                   Or a table: of Arrow, a data frame, a Hugging Face dataset, an iterable of dicts.
                   Or an iterable of pairs (text, label), or of label lines.
@@ -122,14 +123,15 @@ def labelled_rows(
     column        the column of the text; otherwise `text`, or the only one that holds strings
     label_column  the column of the labels; otherwise `label` or `labels`
     prefix        what a token of a label line begins with if it is a label
-    kind          text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
-    force         read also files that do not look like text
+    kind, header, separator, force   see `format_of`
     strict        raise a `DataError` at the first bad row instead of counting it
     """
     check_prefix(prefix)
-    wanted, where = Wanted(column, label_column, prefix, kind, force), f"a {type(source).__name__}"
+    form, where = format_of(kind, force, header, separator), f"a {type(source).__name__}"
+    wanted = Wanted(column, label_column, prefix, form)
     again, paths = not isinstance(source, Iterator) and not isinstance(labels, Iterator), paths_of(source)
     if labels is not None or paths is None:
+        check_delimited("the source", where, form)
         _check_iterable(source, "the source" if labels is None else "the texts")
         _check_iterable(() if labels is None else labels, "the labels")
         if hasattr(source, "__len__") and hasattr(labels, "__len__") and len(source) != len(labels):
@@ -158,7 +160,7 @@ def _check_iterable(value: object, what: str) -> None:
 
 def _file_rows(path: Path | None, wanted: Wanted, report: LabelReport) -> Iterator[LabelledText]:
     """Yield the rows of a file, or of standard input (None)."""
-    with contextlib.closing(open_file(path, wanted.kind, wanted.force)) as opened:
+    with contextlib.closing(open_file(path, wanted.form)) as opened:
         if not isinstance(opened, TextFile):
             yield from _table_rows(opened, wanted, report)
             return

@@ -4,11 +4,13 @@ The ending before that of a compression tells the kind: `x.csv.gz` is csv. JSON 
 first line, whatever their name is: data sets call them .json, .json.gz or .json.zst.
 """
 
+import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from unhot.errors import DataError, UnhotError, one_of
+from unhot.errors import ConfigError, DataError, UnhotError, one_of
 from unhot.rows.batches import OpenedRows
 from unhot.rows.columns import LABEL_NAMES, TEXT_NAME
 from unhot.rows.delimited import SEPARATORS, open_delimited
@@ -34,8 +36,52 @@ SAID = {
     **{"text": "text", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "list": "a JSON list"},
 }
 HEAD = 1 << 16  # bytes that tell the kind
+SPELLED = {"tab": "\t", "\\t": "\t"}  # how a tab is written in a shell
 
 BLOCK = 1 << 20  # bytes of a block: as strings of Python they are several times as many
+
+
+class Format(NamedTuple):
+    """How a file is to be read, as far as the caller says it; made by `format_of`."""
+
+    kind: str | None = None
+    force: bool = False  # read it even if it does not look like text
+    header: tuple[str, ...] = ()  # the names of the columns of CSV and TSV whose first line is a row
+    separator: str = ""  # between the fields of CSV and TSV
+
+
+AS_IT_IS = Format()
+
+
+def format_of(
+    kind: str | None = None,
+    force: bool = False,
+    header: str | Sequence[str] | None = None,
+    separator: str | None = None,
+) -> Format:
+    r"""Return how to read files; raise a `ConfigError` if that contradicts itself.
+
+    kind       text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
+    force      read also files that do not look like text
+    header     the names of the columns of CSV or TSV without a header line: a sequence, or a string in which
+               they are separated by commas
+    separator  of the fields of CSV or TSV, one character; tab and \t are a tab
+    """
+    if kind is not None:
+        one_of("kind", kind, KINDS)
+    for name, given in {"header": header, "separator": separator}.items():
+        if given is not None and kind is not None and kind not in SEPARATORS:
+            raise ConfigError(f"{name}={given!r:.80}: only CSV and TSV have one, not {kind}; leave it out")
+    names = next(csv.reader([header]), []) if isinstance(header, str) else [*(header or ())]
+    if header is not None and not (names and all(isinstance(name, str) for name in names)):
+        raise ConfigError(f"header={header!r:.80}: must name all columns, such as label,title,text")
+    mark = SPELLED.get(separator or "", separator or "")
+    if separator is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
+        raise ConfigError(
+            f"separator={separator!r:.80}: must be one ASCII character that is no quote and no line break, "
+            "such as ; or tab"
+        )
+    return Format(kind, force, tuple(names), mark)
 
 
 def ending_kind(path: Path) -> str | None:
@@ -72,16 +118,16 @@ def marked_kind(path: Path | None) -> str | None:
     return None
 
 
-def text_kind(path: Path | None, head: bytes, asked: str | None = None) -> str:
+def text_kind(path: Path | None, head: bytes, form: Format = AS_IT_IS) -> str:
     """Return the kind of a text with these first bytes: a kind, or list (of JSON objects)."""
-    if asked is not None:
-        one_of("kind", asked, KINDS)
-    named = ending_kind(path) if path is not None else None
+    named, asked = ending_kind(path) if path is not None else None, form.kind
     body = head.lstrip(b" \t\r\n")
     if asked in (None, "jsonl") and body.startswith(b"[") and body[1:].lstrip(b" \t\r\n").startswith(b"{"):
         return "list"
     if asked is None and _is_object(body.partition(b"\n")[0], whole=b"\n" in body or len(head) < HEAD):
         return "jsonl"
+    if asked is None and (form.header or form.separator):
+        return named if named in SEPARATORS else "csv"
     header = decode_word(body.partition(b"\n")[0]).strip("\r")
     for kind in ("csv", "tsv") if asked is None and named is None else ():
         fields = {field.strip('"') for field in header.split(SEPARATORS[kind])}
@@ -117,23 +163,24 @@ def recognized(where: str, kind: str, **columns: str) -> str:
 class TextFile:
     """A file of text that is being read: its kind, and its records."""
 
-    def __init__(self, path: Path | None, kind: str | None = None, force: bool = False) -> None:
-        """Open a file, or standard input (None), and find its kind; `force`: it may look like no text."""
+    def __init__(self, path: Path | None, form: Format = AS_IT_IS) -> None:
+        """Open a file, or standard input (None), and find its kind."""
         self._stream = TextStream(path)
         self.where, self.marked = self._stream.name, self._stream.marked
         try:
             self.head = self._stream.peek(HEAD)
-            self.kind = text_kind(path, self.head, kind)
+            self.kind = text_kind(path, self.head, form)
+            check_delimited(self.where, self.kind, form)
         except UnhotError:
             self.close()
             raise
         self._size = path.stat().st_size if path is not None and path.is_file() else None
-        self._read, self._force = 0, force
+        self._read, self._form = 0, form
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the text, some bytes at a time, and close the file."""
         try:
-            for text in self._stream if self._force else checked(self._stream, self.where):
+            for text in self._stream if self._form.force else checked(self._stream, self.where):
                 self._read += len(text)
                 yield text
         finally:
@@ -160,17 +207,35 @@ class TextFile:
         elif kind == "jsonl":
             opened = open_json_lines(self.blocks(), self.where)
         else:
-            quotes = kind not in UNQUOTED
-            opened = open_delimited(self.blocks(size, quotes), self.where, kind, quotes=quotes)
+            quotes, how = kind not in UNQUOTED, self._form
+            opened = open_delimited(
+                self.blocks(size, quotes),
+                self.where,
+                kind,
+                separator=how.separator,
+                names=how.header,
+                quotes=quotes,
+            )
         return opened._replace(progress=self.progress, close=self.close)
 
 
-def open_file(path: Path | None, kind: str | None = None, force: bool = False) -> OpenedRows | TextFile:
+def check_delimited(where: str, kind: str, form: Format) -> None:
+    """Raise a `DataError` if a header or a separator is given for a file that has none."""
+    if kind not in SEPARATORS and (form.header or form.separator):
+        raise DataError(
+            f"{where}: is {SAID.get(kind, kind)}, but a header or a separator is given, which only CSV and "
+            "TSV have: leave it out, or say what the file is (kind=, or --format csv|tsv)"
+        )
+
+
+def open_file(path: Path | None, form: Format = AS_IT_IS) -> OpenedRows | TextFile:
     """Open a file, or standard input (None), as rows; plain text is what it is."""
+    kind = form.kind
     marked = kind if kind in MARKED else None if kind else marked_kind(path)
     if marked is None:
-        text = TextFile(path, kind, force)
+        text = TextFile(path, form)
         return text if text.kind == "text" else text.rows()
+    check_delimited(str(path), marked, form)
     if path is None or not path.is_file():
         raise DataError(
             f"{path or 'standard input'}: a {marked} file cannot be read from a pipe, because its index is "

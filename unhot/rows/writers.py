@@ -63,7 +63,8 @@ def write_delimited(
     header = [*table.names] if table.kind != "text" else []
     same = table.kind == kind
     separator = table.packing["separator"] if same else SEPARATORS[kind]
-    first = _lines([[*header, *names]] if table.names else [], kind, separator)
+    titled = table.names and table.packing.get("header", True)  # a copy of rows without a header has none
+    first = _lines([[*header, *names]] if titled else [], kind, separator)
     between = separator.encode() if header else b""
     for batch, columns in batches:
         new = _lines((map(_field, values) for values in zip(*columns, strict=True)), kind, separator)

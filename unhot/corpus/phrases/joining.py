@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -51,11 +51,9 @@ def opened_text(
     source: Source | Corpus,
     tokenizer: Tokenizer | None,
     column: str | None,
-    force: bool,
     threads: int,
     progress: Progress | None,
-    kind: str | None = None,
-    strict: bool = False,
+    **how: Any,
 ) -> contextlib.AbstractContextManager[Corpus]:
     """Encode a text with all its words, or take a corpus as it is; the parameters are those of `encode`."""
     if isinstance(source, Corpus):
@@ -70,11 +68,9 @@ def opened_text(
         tokenizer="whitespace" if tokenizer is None else tokenizer,
         column=column,
         min_count=1,
-        force=force,
-        kind=kind,
-        strict=strict,
         threads=threads,
         progress=progress,
+        **how,
     )
 
 

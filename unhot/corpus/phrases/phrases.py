@@ -147,21 +147,21 @@ class Phrases:
         *,
         tokenizer: Tokenizer | None = None,
         column: str | None = None,
-        force: bool = False,
         progress: Progress | None = None,
         note: Callable[[str], None] | None = None,
+        **how: Any,
     ) -> Self:
         """Find the phrases of a text, or of a corpus encoded with min_count=1.
 
         source      a text (see `unhot.corpus.encode`) or a corpus
         tokenizer   how to split a text into words; default: whitespace
-        force       read files even if they do not look like text
         progress    called now and then with the bytes of text read so far and the bytes in total (None if
                     unknown)
         note        called with one line of text about each pass
+        how         kind, header, separator, force, strict: see `unhot.corpus.encode`
         """
         with (
-            opened_text(source, tokenizer, column, force, self.threads, progress) as corpus,
+            opened_text(source, tokenizer, column, self.threads, progress, **how) as corpus,
             JoiningPlace(None) as place,
         ):
             text, found = whole_text(corpus), list[list[ScoredPhrase]]()
@@ -240,11 +240,9 @@ class Phrases:
         counts: Mapping[str, int] | Vocabulary | None = None,
         known: Vocabulary | None = None,
         column: str | None = None,
-        force: bool = False,
-        kind: str | None = None,
-        strict: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
+        **how: Any,
     ) -> Corpus:
         """Encode a text with phrases joined, as a corpus to train on.
 
@@ -257,7 +255,7 @@ class Phrases:
         choice = WordChoice(min_count, max_vocab, given, known)
         found = self.found  # raises an error before the text is read, not after
         with (
-            opened_text(source, tokenizer, column, force, threads, progress, kind, strict) as corpus,
+            opened_text(source, tokenizer, column, threads, progress, **how) as corpus,
             Workplace(directory) as place,
             JoiningPlace(place.directory) as joining,
         ):
@@ -273,8 +271,8 @@ class Phrases:
         *,
         tokenizer: Tokenizer | None = None,
         column: str | None = None,
-        force: bool = False,
         progress: Progress | None = None,
+        **how: Any,
     ) -> int:
         """Write a text with phrases joined to an open file: one line per sentence, spaces between words.
 
@@ -287,7 +285,7 @@ class Phrases:
         check_delimiter(self.delimiter)
         found = self.found
         with (
-            opened_text(source, tokenizer, column, force, self.threads, progress) as corpus,
+            opened_text(source, tokenizer, column, self.threads, progress, **how) as corpus,
             JoiningPlace(None) as place,
         ):
             text = self._join_all(corpus, found, place.work, self.threads)

@@ -12,7 +12,7 @@ from unhot.corpus.reading.tokenizers import SENTENCE_END, TOKEN_END, Tokenizer, 
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import OpenedRows, RowReport
 from unhot.rows.columns import text_column
-from unhot.rows.opening import TextFile, open_file, recognized
+from unhot.rows.opening import Format, TextFile, check_delimited, format_of, open_file, recognized
 from unhot.rows.paths import PathLike, find_files, paths_of
 from unhot.rows.tables import ArrowStream, open_table
 from unhot.rows.values import open_objects
@@ -54,9 +54,8 @@ class TextReader:
         tokenizer: Tokenizer | None = "whitespace",
         column: str | None = None,
         nulls: bool = False,
-        force: bool = False,
-        kind: str | None = None,
         strict: bool = False,
+        **form: Any,
     ) -> None:
         """Recognise a source; the rules are in the docstring of `encode`.
 
@@ -64,16 +63,17 @@ class TextReader:
                     None: only where a line ends
         column      of a table: the name of the column of the text
         nulls       make a null cell or a bad row of a table an empty line
-        force       read also files that do not look like text
-        kind        see `open_file`
         strict      see `RowReport`
+        form        kind, header, separator, force: see `format_of`
         """
         self._column, self._nulls = column, nulls
-        self._kind, self._force = kind, force
+        self._form = format_of(**form)
         named = tokenizer if isinstance(tokenizer, str) else None
         normalise = normaliser("whitespace" if named is None else named)
         self._split = tokenizer if callable(tokenizer) else None
-        self._parts, self.items, lists = _recognised(source, column)  # items: sentences from Python
+        self._parts, self.items, lists = _recognised(
+            source, column, self._form
+        )  # items: sentences from Python
         if self.items is None:
             lists = self._are_token_lists()
             if lists and self._split is not None:
@@ -118,7 +118,7 @@ class TextReader:
         return True in found
 
     def _open(self, part: Part) -> OpenedRows | TextFile:
-        return part if isinstance(part, OpenedRows) else open_file(part, self._kind, self._force)
+        return part if isinstance(part, OpenedRows) else open_file(part, self._form)
 
     def progress(self) -> tuple[int, int | None]:
         """Return the bytes on disk (compressed, if the files are) that were read, and their total.
@@ -214,7 +214,9 @@ class TextReader:
             yield from column_chunks(opened, column, self._nulls, self.rows)
 
 
-def _recognised(source: Source, column: str | None) -> tuple[list[Part], Iterator[object] | None, bool]:
+def _recognised(
+    source: Source, column: str | None, form: Format
+) -> tuple[list[Part], Iterator[object] | None, bool]:
     """Return the files or the table of a source.
 
     If it is another iterable, return its sentences, and whether they are token lists.
@@ -222,6 +224,7 @@ def _recognised(source: Source, column: str | None) -> tuple[list[Part], Iterato
     paths = paths_of(source)
     if paths is not None:
         return [file for path in paths for file in find_files(path)], None, False
+    check_delimited("the source", f"a {type(source).__name__}", form)
     opened = open_table(source, column is None)
     if opened is not None:
         return [opened], None, False
