@@ -8,6 +8,10 @@ import unhot
 from unhot.corpus.encoding import encode
 from unhot.corpus.reading.sources import Column
 from unhot.errors import ConfigError, DataError
+from unhot.graphs.reading import read_graph
+from unhot.logs.events import read_events
+from unhot.logs.log_reading import LogReading
+from unhot.rows.labelled import labelled_rows
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -93,13 +97,58 @@ def test_index_and_names_of_pandas():
 
 
 def test_frames_that_arrow_cannot_read():
-    mixed = pd.DataFrame({"text": ["a", 1.5]})
     twice = pd.DataFrame([["a", "b"]], columns=["text", "text"])
-    for source in (mixed, mixed["text"], twice):
-        with pytest.raises(
-            DataError, match=r"a (DataFrame|Series) cannot be read through Arrow \(.*give the col"
-        ):
-            read(source)
+    with pytest.raises(DataError, match=r"a DataFrame cannot be read through Arrow \(.*give the col"):
+        read(twice)
+    mixed = pd.DataFrame({"text": ["a", 1.5, "b"]})
+    for source in (mixed, mixed["text"]):
+        assert read(source) == [["a"], ["b"]]
+        with pytest.raises(DataError, match="row 2: text is 1.5 of type float, not text"):
+            read(source, strict=True)
+
+
+class Streamed:
+    """An object with a stream of Arrow's, and nothing else."""
+
+    def __init__(self, source):
+        self.__arrow_c_stream__ = source.__arrow_c_stream__
+
+
+@pytest.mark.parametrize("make", [pa.table, pd.DataFrame, pl.DataFrame])
+def test_streams_of_structs_are_tables(make):
+    table = make({"n": [1, 2, 3], "text": ["a b", None, "c"], "label": ["x", "y", "z"]})
+    assert read(Streamed(table)) == read(Streamed(table), column="text") == [["a", "b"], ["c"]]
+    assert list(labelled_rows(Streamed(table))) == [("a b", ["x"]), ("", ["y"]), ("c", ["z"])]
+    found = read_events(Streamed(make({"user": ["u", "v"], "item": [1, 2]})))
+    assert (found.user_words, found.item_words) == (["u", "v"], ["1", "2"])
+    assert sorted(read_graph(Streamed(make({"source": ["a"], "target": ["b"]}))).vocabulary.words) == [
+        "a",
+        "b",
+    ]
+
+
+@pytest.mark.parametrize("make", [lambda rows: pa.chunked_array([rows]), pd.Series, pl.Series])
+def test_streams_of_strings_are_columns(make):
+    assert read(Streamed(make(["a b", None, "c"]))) == [["a", "b"], ["c"]]
+    assert read(Streamed(make([["a b"], ["c"]]))) == [["a b"], ["c"]]
+    texts, labels = Streamed(make(["a b", "c"])), Streamed(make(["x", "y"]))
+    assert list(labelled_rows(texts, labels)) == [("a b", ["x"]), ("c", ["y"])]
+    assert list(labelled_rows(Streamed(make(["__label__x a b", "__label__y c"])))) == [
+        ("a b", ["x"]),
+        ("c", ["y"]),
+    ]
+    sessions = Streamed(make([["a", "b"], ["b", "c"]]))
+    assert read_events(sessions, LogReading(format="sessions")).item_words == ["a", "b", "c"]
+
+
+def test_ids_of_many_types_in_one_column_of_pandas():
+    rows = {"user": ["a", 7, 7.0, None, True], "item": [1, "x", "007", "y", pd.Timestamp("2026-01-02")]}
+    found = read_events(pd.DataFrame(rows, dtype=object))
+    assert [found.user_words[user] for user in found.users] == ["a", "7", "7", "True"]
+    assert found.item_words == ["1", "x", "007", "2026-01-02 00:00:00"]
+    assert (found.report.rows, found.report.examples) == (5, ["row 4: has no user"])
+    labelled = pd.DataFrame({"text": ["a", "b", "c"], "label": [1, "x", 2.0]})
+    assert list(labelled_rows(labelled)) == [("a", ["1"]), ("b", ["x"]), ("c", ["2"])]
 
 
 @pytest.mark.filterwarnings("error")
@@ -108,6 +157,19 @@ def test_lazy_frames_must_be_collected():
     for how in ({}, {"column": "text"}, {"tokenizer": str.split}):
         with pytest.raises(DataError, match=r"a LazyFrame is a query that has not run: give its result"):
             read(lazy, **how)
+    queries = (
+        labelled_rows,
+        lambda source: labelled_rows(source, ["x"]),
+        lambda source: unhot.Classifier().fit(source),
+        lambda source: unhot.Classifier().fit(source, ["x"]),
+        lambda source: unhot.NGramModel().fit(source),
+        read_events,
+        read_graph,
+        lambda source: unhot.Popularity().fit(source),
+    )
+    for reader in queries:
+        with pytest.raises(DataError, match=r"a LazyFrame is a query that has not run: give its result"):
+            list(reader(lazy))
     assert read(lazy.collect()) == [["a", "b"]]
 
 

@@ -29,7 +29,7 @@ from unhot.rows.opening import (
 )
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import FEED, Record, RowBlock
-from unhot.rows.tables import open_marked, open_table
+from unhot.rows.tables import is_table, open_marked, open_table, values_of
 from unhot.rows.values import open_objects, value_column
 from unhot.threads import in_order
 from unhot.types import Starts
@@ -132,9 +132,10 @@ def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
     opened = None if isinstance(source, (list, tuple)) else open_table(source)
     if kind is not None and (opened is not None or kind not in SESSIONS):
         raise ConfigError(f"format={kind!r}: is for files, but the log is {where}; leave it out")
-    if isinstance(source, (bytes, bytearray, memoryview)) or not (opened or isinstance(source, Iterable)):
+    listed = isinstance(source, Iterable) or is_table(source)
+    if isinstance(source, (bytes, bytearray, memoryview)) or not listed:
         raise DataError(f"the log is {where}: give a path, a table, or an iterable of dicts or tuples")
-    rows = map(_listed, () if opened else source)
+    rows = map(_listed, () if opened else values_of(source))
     if kind is not None:
         users, some = kind == "user-sessions", iter(lambda: [*islice(rows, CHUNK)], [])
         lines = (_words_of_lists(each, 1 + users) for each in some)

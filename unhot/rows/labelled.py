@@ -18,7 +18,7 @@ from unhot.rows.columns import label_column, string_column
 from unhot.rows.opening import Format, TextFile, check_delimited, format_of, open_file, recognized
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import Record
-from unhot.rows.tables import open_table
+from unhot.rows.tables import is_table, open_table, values_of
 from unhot.rows.values import named_lists, open_objects, strings, value_lists
 from unhot.vocab.vocabulary import decode_word, encode_word
 
@@ -150,8 +150,8 @@ def labelled_rows(
 
 
 def _check_iterable(value: object, what: str) -> None:
-    table = hasattr(value, "__arrow_c_stream__") or hasattr(value, "column_names")
-    if isinstance(value, (str, bytes, bytearray, os.PathLike)) or not (table or isinstance(value, Iterable)):
+    single = isinstance(value, (str, bytes, bytearray, os.PathLike))
+    if single or not (isinstance(value, Iterable) or is_table(value)):
         raise DataError(
             f"{what}: {value!r:.80} is of type {type(value).__name__}: give a list, a column of a table or "
             "another iterable; or a file or a table that holds both texts and labels"
@@ -204,11 +204,11 @@ def _object_rows(
     if labels is not None:
         if opened is None:
             wanted.refuse_columns(where)
-        texts = iter(source) if opened is None else _texts(opened, wanted.column)
-        opened = open_objects(_paired(texts, iter(labels)), where, PAIR)
+        texts = values_of(source) if opened is None else _texts(opened, wanted.column)
+        opened = open_objects(_paired(texts, values_of(labels)), where, PAIR)
         wanted = wanted._replace(column=None, label_column=None)
     elif opened is None:
-        rest = iter(source)
+        rest = values_of(source)
         first = next(rest, "")
         if not isinstance(first, Mapping):
             wanted.refuse_columns(where)

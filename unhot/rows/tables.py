@@ -12,7 +12,7 @@ from unhot.errors import DataError
 from unhot.rows.arrow import decoded_slices, holds_tokens, is_list, own_bytes, pyarrow
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch
 from unhot.rows.remote import RemoteBytes, RemotePath
-from unhot.rows.values import strings
+from unhot.rows.values import open_objects, strings
 
 CHUNK = 1 << 22  # about how many bytes of cells are read at a time
 MOST = 1 << 17  # rows of a batch
@@ -193,28 +193,10 @@ def _group_batches(file: Any, group: int, columns: list[str] | None, rows: int) 
     return iter(file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False))
 
 
-def open_table(source: Any, column: bool = False) -> OpenedRows | None:
-    """Open a table, a data frame or a data set; None if the source is none of these.
+def is_table(source: Any) -> bool:
+    """Return whether a value of Python is a table or a column; raise a `DataError` if it only looks like one.
 
-    column   a single column, such as a series of pandas or polars, is a table with the column `text`
-    """
-    batches = table_batches(source)
-    if batches is None and column and hasattr(source, "__arrow_c_stream__"):
-        cells = converted(pyarrow().chunked_array, source)
-        batches = iter(pyarrow().table({USUAL_NAME: cells}).to_batches())
-    if batches is None:
-        return None
-    first = next(batches, None)
-    schema = getattr(source if first is None else first, "schema", None)
-    schema = schema if isinstance(schema, pyarrow().Schema) else pyarrow().schema([])
-    batches = chain([] if first is None else [first], batches)
-    return open_batches(_selected(batches), schema, f"a {type(source).__name__}")
-
-
-def table_batches(source: Any) -> Iterator[Any] | None:
-    """Return the record batches of a table; None if the source is not a table.
-
-    Objects are recognised by their attributes, so that their libraries need not be imported.
+    Objects are recognized by their attributes, so that their libraries need not be imported.
     """
     called = f"a {type(source).__name__}"
     if isinstance(source, Mapping):
@@ -223,33 +205,61 @@ def table_batches(source: Any) -> Iterator[Any] | None:
             f"the source is {called} with the keys {keys}: give one of its values, for example "
             f"source[{first_key!r}]"
         )
-    # Dataset, IterableDataset
-    if hasattr(source, "column_names") and hasattr(source, "with_format") and hasattr(source, "iter"):
-        tables = source.with_format("arrow").iter(batch_size=DATASET_ROWS)
-        return chain.from_iterable(table.to_batches() for table in tables)
     if hasattr(type(source), "collect_schema") and hasattr(type(source), "collect"):
         raise DataError(
             f"{called} is a query that has not run: give its result (source.collect()), or write that to a "
             "parquet file (source.sink_parquet) if it does not fit into memory"
         )
-    if not any(hasattr(source, name) for name in ("column_names", "columns", "schema")):
-        return None
-    if hasattr(source, "__arrow_c_stream__"):  # tables, readers of record batches, data frames
-        batches: Iterator[Any] = iter(converted(pyarrow().RecordBatchReader.from_stream, source))
-        return batches
+    if hasattr(source, "__arrow_c_stream__") or _is_dataset(source):
+        return True
     if hasattr(source, "__dataframe__"):
         raise DataError(
             f"{called} without an Arrow stream cannot be read: give the column that holds the text"
         )
-    return None
+    return False
 
 
-def converted(convert: Callable[[Any], Any], source: Any) -> Any:
-    """Convert a data frame or a column to Arrow; raise a `DataError` if it cannot be converted."""
+def _is_dataset(source: Any) -> bool:
+    """Return whether a source is a Dataset or an IterableDataset of Hugging Face."""
+    return all(hasattr(source, name) for name in ("column_names", "with_format", "iter"))
+
+
+def open_table(source: Any, column: bool = False) -> OpenedRows | None:
+    """Open a table, a data frame or a data set; None if the source is none of these.
+
+    column   a single column, such as a series of pandas or polars, is a table with the column `text`
+    """
+    if not is_table(source):
+        return None
+    arrow, where = pyarrow(), f"a {type(source).__name__}"
+    if _is_dataset(source):
+        tables = source.with_format("arrow").iter(batch_size=DATASET_ROWS)
+        batches = chain.from_iterable(table.to_batches() for table in tables)
+        first = next(batches, arrow.RecordBatch.from_pylist([], arrow.schema([])))
+        return open_batches(_selected(chain([first], batches)), first.schema, where)
     try:
-        return convert(source)
-    except (pyarrow().ArrowException, TypeError, ValueError) as error:
-        raise DataError(
-            f"a {type(source).__name__} cannot be read through Arrow ({' '.join(str(error).split())}): give "
-            "the column that holds the text, and make all its cells strings or all lists of strings"
-        ) from error
+        reader = arrow.RecordBatchReader.from_stream(source)
+        return open_batches(_selected(reader), reader.schema, where)
+    except (arrow.ArrowException, TypeError, ValueError) as error:
+        failed = error
+    try:
+        table = arrow.table({USUAL_NAME: arrow.chunked_array(source)})
+        return open_batches(_selected(table.to_batches()), table.schema, where) if column else None
+    except (arrow.ArrowException, TypeError, ValueError):  # pandas has columns with values of many types
+        names = [*map(str, getattr(source, "columns", (USUAL_NAME,)))]
+        if not isinstance(source, Iterable) or len({*names}) < len(names):
+            raise DataError(
+                f"{where} cannot be read through Arrow ({' '.join(str(failed).split())}): give the columns "
+                "different names, or only the columns that are needed"
+            ) from failed
+    if hasattr(source, "itertuples"):
+        rows = source.itertuples(index=False, name=None)
+        return open_objects((dict(zip(names, row, strict=True)) for row in rows), where)
+    return open_objects(({USUAL_NAME: value} for value in source), where) if column else None
+
+
+def values_of(source: Any) -> Iterator[Any]:
+    """Return the values of a column or of another iterable."""
+    if isinstance(source, Iterable):
+        return iter(source)
+    return iter(strings(pyarrow().chunked_array(source).combine_chunks(), f"a {type(source).__name__}"))
