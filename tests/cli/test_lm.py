@@ -112,7 +112,7 @@ def test_an_empty_cell_is_a_row_without_a_text_like_null(model: Path, tmp_path: 
     (tmp_path / "in.csv").write_text(f'id,text\n1,{LINES[0]}\n2,\n3,""\n')
     code, out, said = ended("lm", "score", model, tmp_path / "in.csv", "-o", "-")
     assert (code, out.splitlines()[2:]) == (0, ["2,,,", '3,"",,'])
-    assert "rows without a text: 2; they have no score" in said
+    assert "2 of 3 rows have no text and were copied without a score" in said
     assert "perplexities of 1 texts" in said
     (tmp_path / "in.jsonl").write_text('{"text": ""}\n')
     empty = json.loads(run("score", model, tmp_path / "in.jsonl", "-o", "-", "-q"))["score"]
@@ -130,7 +130,7 @@ def test_scores_that_are_not_there_are_null_and_counted(text: Path, tmp_path: Pa
     assert code == 0
     assert found[0]["score"] == pytest.approx(made.score(LINES[0]))
     assert [(row["score"], row["perplexity"]) for row in found[1:]] == [(None, None)] * 3
-    assert "rows without a text: 2; they have no score" in said
+    assert "2 of 4 rows have no text and were copied without a score" in said
     assert "texts of probability zero: 1; they have no score" in said
     assert f"perplexities of 1 texts, percentiles: 1%: {found[0]['perplexity']:,.1f}" in said
 

@@ -11,6 +11,7 @@ import pytest
 from commands import run
 
 import unhot
+from unhot.corpus.encoding import encode
 from unhot.errors import DataError
 from unhot.graphs.reading import read_graph
 from unhot.logs.events import read_events
@@ -238,6 +239,73 @@ def test_bad_rows_are_counted_or_an_error(name, tmp_path):
         assert f"  {where}: " in result.stderr
         result = run(*command, "--strict", *["--overwrite"] * ("train" in command))
         assert (result.returncode, f"{name}: {where}: " in result.stderr) == (1, True), result.stderr
+
+
+EMPTY = {  # ten rows: seven with a text, two without, and a bad one
+    "x.csv": "text,label\n" + "good w1,a\n" * 7 + ",b\n" * 2 + "w2\n",
+    "x.jsonl": '{"text": "good w1", "label": "a"}\n' * 7
+    + '{"text": null, "label": "b"}\n{"label": "b"}\nw2\n',
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_rows_without_a_text_are_counted(name, tmp_path):
+    """In all readers with the same words; rows that were read and skipped add up to those of the file."""
+    path, column = tmp_path / name, ("--column", "text")
+    path.write_text(EMPTY[name])
+    lines = [
+        "7 of 10 rows were read",
+        "2 of 10 rows have no text and were left out",
+        "1 of 10 rows are bad and were left out, for example:",
+    ]
+    for command in (
+        ("train", path, "-o", tmp_path / "v", *column, *FEW, "--min-count", "1", "--sample", "0"),
+        ("lm", "train", path, "-o", tmp_path / "l", *column, *NGRAMS),
+        ("lm", "count", path, *column),
+        ("lm", "perplexity", "lm", path, *column),
+        ("phrases", path, *column),
+        ("cooccur", path, "-o", tmp_path / "c", "--min-count", "1", *column),
+        ("evaluate", "words", "--text", path, *column),
+    ):
+        result = run(*command)
+        assert result.returncode == 0, result.stderr
+        assert [line for line in result.stderr.splitlines() if " of 10 rows " in line] == lines, command
+    read, empty = "9 of 10 rows were read", "2 of 10 rows have no text and count as empty texts"
+    for command in (
+        ("classify", "train", path, "-o", tmp_path / "m", *FEW),
+        ("classify", "test", "classifier", path),
+    ):
+        result = run(*command)
+        told = [line for line in result.stderr.splitlines() if " of 10 rows " in line]
+        assert (result.returncode, told) == (0, [read, empty, lines[2]]), result.stderr
+    unscored = "were copied without a score"
+    for command, source in (("lm", "lm"), ("classify", "classifier")):
+        more = ("--rename", "label=x") * (command == "classify")
+        result = run(
+            command,
+            "score" if command == "lm" else "predict",
+            source,
+            path,
+            "-o",
+            tmp_path / f"o{path.suffix}",
+            *more,
+        )
+        told = [line for line in result.stderr.splitlines() if " of 10 rows " in line]
+        assert told[1:] == [
+            f"2 of 10 rows have no text and {unscored}",
+            f"1 of 10 rows are bad and {unscored}, for example:",
+        ]
+    with encode(path, column="text", min_count=1, empty_lines=True) as corpus:
+        found = corpus.report
+    assert found.said[1:3] == ("9 of 10 rows were read", "2 of 10 rows have no text and are empty lines")
+
+
+def test_rows_without_a_text_are_none_in_counts(tmp_path):
+    for name, nulls in (("good", 0), ("all", 9)):
+        rows = [{"text": "a b"}, *[{"text": None}] * nulls]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = [run("lm", "count", tmp_path / f"{name}.jsonl", "--json").stdout for name in ("good", "all")]
+    assert found[0] == found[1]
 
 
 OPEN = {  # rows of names, in which a quote is not closed

@@ -308,13 +308,13 @@ def test_bad_rows_are_copied_as_they_are(tmp_path):
     with pytest.raises(DataError, match="line 2: text is 5 of type int, not text"):
         copied(path, strict=True)
     found = copy_rows(path, tmp_path / "o.jsonl", measured)
-    assert (found.report.rows, found.report.bad, found.nulls) == (4, 2, 0)
+    assert (found.rows, found.bad, found.without_text) == (4, 2, 0)
     lines = (tmp_path / "o.jsonl").read_text().splitlines()
     assert lines[1:3] == ['{"text": 5}', '{"text"']
     assert json.loads(lines[3]) == {"text": "b", "label": "b", "score": 1.0}
     path = write(tmp_path / "x.csv", 'text,n\na,1\nb\n"c"d,2\ne,3,4\nf,5\ng,6\n')
     found = copy_rows(path, tmp_path / "o.csv", measured)
-    assert (found.report.rows, found.report.bad) == (6, 3)
+    assert (found.rows, found.bad) == (6, 3)
     assert (tmp_path / "o.csv").read_text().splitlines()[1:] == [
         *("a,1,a,1.0", "b,,,", '"c"d,2,,', "e,3,4,,", "f,5,f,1.0", "g,6,g,1.0")
     ]

@@ -122,10 +122,14 @@ def test_odd_lines(tmp_path):
     assert list(found) == [("x", ["a"]), ("", ["b"]), ("y", ["a", "b"])]
     report = found.report
     assert (report.rows, report.without_label, report.without_text, report.several_labels) == (4, 1, 1, 1)
-    assert report.note() == "1 of 4 rows have no label and were left out"
+    assert report.lines() == [
+        "3 of 4 rows were read",
+        "1 of 4 rows have no label and were left out",
+        "1 of 4 rows have no text and count as empty texts",
+    ]
     assert len(list(found)) == 3  # again
     assert found.report == report
-    assert counts(write(path, "__label__a x\n")).note() == ""
+    assert counts(write(path, "__label__a x\n")).lines() == []
 
 
 def test_a_label_must_have_a_name(tmp_path):
@@ -134,9 +138,11 @@ def test_a_label_must_have_a_name(tmp_path):
             lines(tmp_path, f"__label__a x\n\n{line}\n", strict=True)
     many = labelled_rows(write(tmp_path / "x.txt", "__label__a x\n" * 200_000 + "__label__ x\n"))
     assert len(list(many)) == 200_000
-    assert many.report.note().startswith(
-        "1 of 200,001 rows are bad and were left out, for example:\n  line 200001"
-    )
+    assert many.report.lines() == [
+        "200,000 of 200,001 rows were read",
+        "1 of 200,001 rows are bad and were left out, for example:",
+        "  line 200001: a label is empty, there is only its prefix __label__",
+    ]
 
 
 def test_long_lines(tmp_path):

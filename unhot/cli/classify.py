@@ -96,7 +96,7 @@ def test(
         labeller = labeller._replace(label_column=label_column)
     rows = labeller.rows_of(source_of(inputs), **how)
     found = unhot.evaluate.measure_labels(labeller, _some(rows, ", ".join(inputs)), k=k, threshold=threshold)
-    for line in filter(None, (*rows.report.recognized, rows.report.note())):
+    for line in (*rows.report.recognized, *rows.report.lines()):
         note(line)
     if plot is not None:
         _draw(found, plot)

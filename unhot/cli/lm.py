@@ -83,7 +83,7 @@ def count(
     from unhot.corpus import encode
     from unhot.ngrams.counting import count_ngrams
 
-    how |= {"empty_lines": True, "unknown": True, "threads": threads}
+    how |= {"empty_lines": True, "nulls": False, "unknown": True, "threads": threads}
     bar = new_bar("counting", "{task.percentage:>3.0f}%", transient=True, quiet=as_json)
     tell = functools.partial(bar.show, "counting")
     with (

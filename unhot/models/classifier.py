@@ -231,8 +231,8 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
         with encoded(self, text, tells, min_count=1, max_vocab=None) as corpus:
             for line in rows.report.recognized:
                 tells.say(line)
-            if note := rows.report.note():
-                tells.warn(note)
+            for line in rows.report.lines():
+                tells.warn(line)
             yield LineData(corpus, apart or source.held_out, kind)
 
     def rows_of(self, source: Any, labels: Any = None, **how: Any) -> Any:

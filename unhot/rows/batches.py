@@ -12,6 +12,7 @@ from unhot.errors import DataError
 from unhot.rows.records import Record
 
 EXAMPLES = 5
+LEFT_OUT = "were left out"
 # what a column is read as: a string, one value, or several
 TEXT, VALUE = "text", "value"
 LIST = "list"
@@ -62,6 +63,7 @@ class RowReport:
     rows: int = 0
     bad: int = 0
     missing: int = 0  # of the bad ones: rows of the right form without a usable value
+    fate: str = LEFT_OUT  # what becomes of bad rows
     examples: list[str] = field(default_factory=list)  # of bad rows, such as "line 17: has no item"
     recognized: list[str] = field(default_factory=list)  # what files are read as, with their columns
 
@@ -82,8 +84,8 @@ class RowReport:
             self.examples.append(f"{batch.where}: {text}" if self.several else text)
 
     def lines(self) -> list[str]:
-        """Return lines about rows that were left out, for people; an empty list if there are none."""
-        bad = f"{self.bad:,} of {self.rows:,} rows are bad and were left out, for example:"
+        """Return lines about bad rows, for people; an empty list if there are none."""
+        bad = f"{self.bad:,} of {self.rows:,} rows are bad and {self.fate}, for example:"
         return [bad] * (self.bad > 0) + [f"  {each}" for each in self.examples]
 
     def check(self, where: str) -> None:
@@ -94,3 +96,30 @@ class RowReport:
                 f"{where}: {wrong:,} of {self.rows:,} rows are bad ({'; '.join(self.examples)}): check "
                 f"the format and the columns{looks and f' ({looks})'}"
             )
+
+
+@dataclass
+class TextReport(RowReport):
+    """What became of rows of texts: all rows are read or bad, or have no text, unless these are read, too."""
+
+    without_text: int = 0
+    empty: str = LEFT_OUT  # what becomes of rows without a text
+
+    def read(self) -> int:
+        """Return how many rows were read."""
+        return self.rows - self.bad - self.without_text * (self.empty == LEFT_OUT)
+
+    def take_texts(self, batch: RowBatch, nulls: int) -> None:
+        """Count the rows of a batch, of which some have no text: the cells of bad rows are null, too."""
+        self.take(batch)
+        self.without_text += nulls - len(batch.faults)
+
+    def odd(self) -> list[tuple[int, str]]:
+        """Return how many rows have no text, and what becomes of them."""
+        return [(self.without_text, f"have no text and {self.empty}")]
+
+    def lines(self) -> list[str]:
+        """Return lines about rows that are odd or bad, for people; an empty list if there are none."""
+        read = (self.read(), "were read") if self.read() < self.rows else (0, "")
+        told = [f"{rows:,} of {self.rows:,} rows {what}" for rows, what in (read, *self.odd()) if rows]
+        return told + super().lines()

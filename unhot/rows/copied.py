@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from unhot.atomic import replacing
 from unhot.errors import ConfigError, DataError, one_of
 from unhot.rows.arrow import pyarrow
-from unhot.rows.batches import TEXT, OpenedRows, RowBatch, RowReport
+from unhot.rows.batches import TEXT, OpenedRows, RowBatch, TextReport
 from unhot.rows.columns import string_column
 from unhot.rows.opening import PACKED, TextFile, ending_kind, format_of, open_file, recognized
 from unhot.rows.paths import PathLike, find_files
@@ -28,25 +28,8 @@ from unhot.rows.values import strings
 from unhot.rows.writers import WRITERS, NewRows
 from unhot.vocab.vocabulary import encode_word
 
+UNSCORED = "were copied without a score"
 NewColumns = Callable[[list[str]], Sequence[Sequence[Any]]]
-
-
-class Copied(NamedTuple):
-    """What became of the rows of a copied table."""
-
-    report: RowReport
-    nulls: int = 0  # rows without a text
-    same: bool = True  # the copy has the format of the source
-
-    def lines(self) -> list[str]:
-        """Return lines about rows that got no new values, for people."""
-        rows, bad = self.report, self.report.bad
-        what = (
-            "were copied without a score" if self.same else "are empty in the copy, which has another format"
-        )
-        head = f"{bad:,} of {rows.rows:,} rows are bad and {what}, for example:"
-        told = [head, *(f"  {each}" for each in rows.examples)] if bad else []
-        return told + [f"rows without a text: {self.nulls:,}; they have no score"] * (self.nulls > 0)
 
 
 def copy_rows(
@@ -65,7 +48,7 @@ def copy_rows(
     strict: bool = False,
     on_progress: Callable[[int, int | None], None] = lambda done, total: None,
     tell: Callable[[str], None] = lambda line: None,
-) -> Copied:
+) -> TextReport:
     """Copy the rows of a file with new columns behind the others.
 
     source       a file, compressed or not, or `-` for standard input
@@ -87,17 +70,19 @@ def copy_rows(
     path, new = the_file(source), new_names(names, rename or {})
     to = ending_kind(as_path(out)) if isinstance(out, (str, os.PathLike)) else None
     refuse_same(path, out)
-    report, nulls = RowReport(strict), 0
+    report = TextReport(strict, fate=UNSCORED, empty=UNSCORED)
     with contextlib.closing(open_file(path, format_of(kind, force, header, separator))) as opened:
         if isinstance(opened, TextFile) and lines_of and column is None and not rename and to is None:
             with opened_result(out) as file:
                 for data in lines_of(block.data for block in opened.blocks()):
                     file.write(data)
                     on_progress(*opened.progress())
-            return Copied(report)
+            return report
         table = text_rows(opened) if isinstance(opened, TextFile) else opened
         to = table.kind if to is None or table.kind.startswith(to) else to
         one_of("format of the copy", to, tuple(WRITERS))
+        if to != table.kind:
+            report.fate = "are empty in the copy, which has another format"
         text = string_column(table, column) if table.names else ""
         _check_names(table.where, table.names, new)
         if text and table.kind != "text":
@@ -105,12 +90,10 @@ def copy_rows(
             tell(*report.recognized)
 
         def rows() -> Iterator[NewRows]:
-            nonlocal nulls
             for batch in table.batches({text: TEXT} if text else {}, every=True):
-                report.take(batch)
                 _check_names(batch.where, _later_names(batch, table, new), new)
                 texts = strings(batch.cells[text], batch.where) if text else [None] * batch.size
-                nulls += texts.count(None) - len(batch.faults)
+                report.take_texts(batch, texts.count(None))
                 yield batch, _columns(columns_of, texts, new)
                 on_progress(*table.progress())
 
@@ -118,7 +101,7 @@ def copy_rows(
             for data in WRITERS[to](rows(), table, new):
                 file.write(data)
             report.check(table.where)
-    return Copied(report, nulls, to == table.kind)
+    return report
 
 
 def text_rows(file: TextFile) -> OpenedRows:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unhot.errors import ConfigError, DataError
-from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch, RowReport
+from unhot.rows.batches import LEFT_OUT, LIST, TEXT, OpenedRows, RowBatch, TextReport
 from unhot.rows.columns import label_column, string_column
 from unhot.rows.opening import Format, TextFile, check_delimited, format_of, open_file, recognized
 from unhot.rows.paths import find_files, paths_of
@@ -34,12 +34,16 @@ PAIR = ("text", "label")  # the columns of rows that are pairs
 
 
 @dataclass
-class LabelReport(RowReport):
+class LabelReport(TextReport):
     """What was read so far; blank lines do not count."""
 
+    empty: str = "count as empty texts"
     without_label: int = 0  # which were left out
-    without_text: int = 0
     several_labels: int = 0
+
+    def read(self) -> int:
+        """Return how many rows were read."""
+        return super().read() - self.without_label
 
     def count(self, row: LabelledText) -> bool:
         """Count a row; return whether it has a label."""
@@ -49,11 +53,9 @@ class LabelReport(RowReport):
         self.without_label += not labels
         return bool(labels)
 
-    def note(self) -> str:
-        """Return lines about the rows that were left out; an empty string if there were none."""
-        few = self.without_label
-        without = f"{few:,} of {self.rows:,} rows have no label and were left out"
-        return "\n".join([without] * (few > 0) + self.lines())
+    def odd(self) -> list[tuple[int, str]]:
+        """Return how many rows have no label or no text, and what becomes of them."""
+        return [(self.without_label, f"have no label and {LEFT_OUT}"), *super().odd()]
 
 
 Read = Callable[[LabelReport], Iterator[LabelledText]]

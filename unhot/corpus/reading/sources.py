@@ -10,7 +10,7 @@ from unhot.corpus.reading.column_text import column_chunks
 from unhot.corpus.reading.cuts import CUTS, SENTENCES, TOKENS, Cuts, without_middles
 from unhot.corpus.reading.tokenizers import SENTENCE_END, TOKEN_END, Tokenizer, escaped, normaliser
 from unhot.errors import ConfigError, DataError
-from unhot.rows.batches import OpenedRows, RowReport
+from unhot.rows.batches import OpenedRows, TextReport
 from unhot.rows.columns import text_column
 from unhot.rows.opening import Format, TextFile, check_delimited, format_of, open_file, recognized
 from unhot.rows.paths import PathLike, find_files, paths_of
@@ -63,7 +63,7 @@ class TextReader:
                     None: only where a line ends
         column      of a table: the name of the column of the text
         nulls       make a null cell or a bad row of a table an empty line
-        strict      see `RowReport`
+        strict      see `TextReport`
         form        kind, header, separator, force: see `format_of`
         """
         self._column, self._nulls = column, nulls
@@ -88,7 +88,9 @@ class TextReader:
         known = [file.stat().st_size for file in files if file.is_file()]
         self._total = sum(known) if known and len(known) == len(self._parts) else None
         self.files = self.bytes = self.byte_order_marks = 0
-        self.rows = RowReport(strict, several=len(self._parts) > 1)  # of tables
+        self.rows = TextReport(strict, several=len(self._parts) > 1)  # of tables
+        if nulls:
+            self.rows.fate = self.rows.empty = "are empty lines"
 
     def _are_token_lists(self) -> bool:
         """Return whether the source holds lists of tokens; raise a `DataError` if only some files do.
