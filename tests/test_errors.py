@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from unhot.errors import ConfigError, MissingExtra, UnhotError, at_least, extra, finite
+from unhot.errors import ConfigError, DataError, MissingExtra, UnhotError, at_least, extra, finite
 from unhot.sizes import bytes_of
 
 
@@ -43,3 +43,28 @@ def test_a_library_that_cannot_be_loaded_is_not_called_missing(tmp_path, monkeyp
     with pytest.raises(MissingExtra, match="which cannot be loaded .*failed to map segment") as found:
         extra("broken_library", "torch", "a neural language model")
     assert "pip install" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s3://bucket/a@b.csv: line 3: a@b",
+        "hdfs://host:8020/a/b@c: no such file",
+        "https://host:80/a@b, and more",
+        "s3://bucket: no such file or folder, and no match: check a@b",
+        "/data/12:30/mail@home.txt: cannot be read",
+        "C:/x/y.csv: line 1: mail:a@b",
+        "x.csv: line 3: has a time that is none ('2026-01-02T10:11:12 a@b')",
+        "hf://datasets/a/b@main/x.csv: column 'a:b'",
+        "--class-weights a=1,b=2: must be positive; see https://x.org/?q=1",
+    ],
+)
+def test_what_is_no_secret_is_shown(text: str) -> None:
+    assert str(DataError(text)) == text
+
+
+def test_secrets_are_not_shown() -> None:
+    for text in ("s3://KEY:SECRET@b/x", "s3:///KEY:SECRET@b", "file:s3:/KEY:SECRET@b", "s3://KEY:SECRET"):
+        assert "KEY" not in str(DataError(f"{text}: no such file"))
+        assert "SECRET" not in repr(ConfigError(f"noise={text!r}"))
+    assert str(DataError("x?sig=abc&a=1: no")) == "x?sig=***&a=1: no"

@@ -1,9 +1,28 @@
-"""The errors that unhot raises on purpose. Each message says what was given, what is accepted, what to do."""
+"""The errors that unhot raises on purpose. Each message says what was given, what is accepted, what to do.
+
+No message shows what may be a secret: an address may be misspelled, and hold a user and a password.
+"""
 
 import importlib
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, SupportsFloat
+
+NO_PORT = r"(?!\s|\d+(?:[/\s,;)'\"]|$))"
+# KEY:SECRET@ behind a scheme, or what is left of one; the same cut short, or with blanks; a key of Amazon and
+# what is behind it; fields of a query
+SECRETS = re.compile(
+    rf"((?<![\w.-])[A-Za-z][\w+.-]*:/*|//+|\b(?:s3|gs|gcs|hdfs|abfss?|https?)/)[^\s/@:]*:{NO_PORT}\S*(?=@)"
+    rf"|(://+)[^\s/@:]*:{NO_PORT}(?:[^@]{{1,200}}(?=@)|\S+)"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{12,}(?:[/:]\S*(?=@))?"
+    r"|([?&][\w-]*(?i:key|token|secret|sig|pass|cred)[\w-]*=)[^\s&'\"]*"
+)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text in which stars stand for what may be a secret."""
+    return SECRETS.sub(lambda found: "".join(filter(None, found.groups())) + "***", text)
 
 
 class UnhotError(Exception):
@@ -13,6 +32,10 @@ class UnhotError(Exception):
     """
 
     state: Any = None
+
+    def __init__(self, *args: object) -> None:
+        """Take the message."""
+        super().__init__(*(without_secrets(each) if isinstance(each, str) else each for each in args))
 
 
 class ConfigError(UnhotError, ValueError):

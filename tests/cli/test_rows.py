@@ -300,6 +300,47 @@ def test_rows_without_a_text_are_counted(name, tmp_path):
     assert found.said[1:3] == ("9 of 10 rows were read", "2 of 10 rows have no text and are empty lines")
 
 
+STRINGS = ["good w1", "bad\nw2 \u2028", "", 'say "good"']
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("name", ["x.json", "x", "x.txt", "x.json.gz"])
+def test_a_json_list_of_strings_is_a_column_of_texts(name, indent, tmp_path):
+    data = json.dumps(STRINGS, indent=indent).encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    with encode(tmp_path / name, min_count=1, empty_lines=True) as corpus:
+        assert corpus.report.said == (f"{tmp_path / name}: read as JSON lines, text = text",)
+        assert (corpus.sentences, corpus.report.words) == (4, 7)
+    result = run("lm", "score", "lm", tmp_path / name, "-o", tmp_path / "o.jsonl")
+    assert result.returncode == 0, result.stderr
+    rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+    assert [row["text"] for row in rows] == STRINGS
+
+
+def test_a_list_of_strings_with_other_items(tmp_path):
+    (tmp_path / "x.json").write_text('["good w1", 5, {"text": "bad"}, null, "bad", "w1", "w2"]')
+    with encode(tmp_path / "x.json", min_count=1) as corpus:
+        assert "4 of 7 rows were read" in corpus.report.said
+        assert corpus.report.said[-2:] == (
+            "  row 2: text is 5 of type int, not text",
+            "  row 3: text is {'text': 'bad'}, which is nested",
+        )
+    lines = '["the", "cat"]\n["a", "dog"]\n'  # lines of lists are neither
+    (tmp_path / "x").write_text(lines)
+    with pytest.raises(
+        DataError, match=r"begins as a JSON list, and is not one .* \(kind=, or --format text\)"
+    ):
+        encode(tmp_path / "x")
+    with encode(tmp_path / "x", kind="text", min_count=1) as corpus:
+        assert corpus.sentences == 2
+    (tmp_path / "x").write_text('["Hello", he said.]\n')  # begins as one until the comma
+    with pytest.raises(DataError, match="begins as a JSON list, and is not one"):
+        encode(tmp_path / "x")
+    (tmp_path / "x").write_text('["Hello" he said, "and bye"]\n')
+    with encode(tmp_path / "x", min_count=1) as corpus:
+        assert corpus.report.said == ()
+
+
 def test_rows_without_a_text_are_none_in_counts(tmp_path):
     for name, nulls in (("good", 0), ("all", 9)):
         rows = [{"text": "a b"}, *[{"text": None}] * nulls]

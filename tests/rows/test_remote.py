@@ -220,16 +220,51 @@ def test_files_of_vectors_are_written_and_read(s3, name):
         assert unhot.Vectors.load("back.txt").words == ["a", "b"]
 
 
-def test_a_model_does_not_replace_what_is_none(s3):
+def test_a_model_does_not_replace_what_is_none(s3, monkeypatch):
     s3.put("data/x.txt", TEXT)
     ended = run("train", s3.address("data/x.txt"), "-o", s3.address("data"), *SHORT)
     assert ended.returncode == 1
     assert f"{s3.address('data')}: this exists and is not an unhot model" in ended.stderr
-    ended = run("train", s3.address("data/x.txt"), "-o", "s3://no-such-bucket/model", *SHORT)
-    assert "s3://no-such-bucket/model/v" in ended.stderr
+    copy = RemotePath.copy
+
+    def denied(path, file, **how):
+        with path.explained():
+            if how:
+                raise OSError("denied")
+            copy(path, file)
+
+    monkeypatch.setattr(RemotePath, "copy", denied)
+    ended = run("train", s3.address("data/x.txt"), "-o", s3.address("model"), *SHORT)
+    assert f"{s3.address('model')}/v" in ended.stderr
     assert "saved it to" in ended.stderr  # what was learned is not lost
     with pytest.raises(DataError, match="no such file"):
         unhot.load(s3.address("none"))
+
+
+def test_a_bucket_that_does_not_exist_is_noticed_first(s3, tmp_path):
+    """And a folder in a bucket need not exist."""
+    text, labelled, out = (
+        s3.put("text.txt", TEXT),
+        s3.put("labelled.txt", LABELLED),
+        "s3://no-such-bucket/model",
+    )
+    ok("lm", "train", text, "-o", "lm", "--order", "2", "--smoothing", "witten_bell")
+    commands = (
+        ("train", text, "-o", out, *SHORT),
+        ("classify", "train", labelled, "-o", out, *SHORT),
+        ("lm", "train", text, "-o", out, "--order", "2"),
+        ("lm", "mix", "lm", "lm", "--validation", text, "-o", out),
+        ("lm", "score", "lm", text, "-o", f"{out}.csv"),
+        ("lm", "convert", "lm", f"{out}.arpa"),
+    )
+    for command in commands:
+        ended = run(*command)
+        assert ended.returncode == 1
+        wrong = ": the bucket no-such-bucket does not exist: make it first"
+        assert ended.stderr.startswith(f"unhot: {command[-1] if 'mod' in command[-1] else out}{wrong}"), (
+            ended.stderr
+        )
+    ok("lm", "score", "lm", text, "-o", s3.address("new/folder/x.tsv"))
 
 
 def test_checkpoints_and_interrupted_trainings_stay_here(s3, tmp_path):
@@ -387,6 +422,54 @@ def test_credentials_are_never_shown_or_saved(s3, server, tmp_path, monkeypatch)
 )
 def test_what_is_shown_of_an_address(address, shown):
     assert hidden(address) == shown
+
+
+ODD = [
+    "s3:///KEYID:{}@{}/x.csv",
+    "s3:/KEYID:{}@{}/x.csv",
+    "s3:KEYID:{}@{}/x.csv",
+    "s3//KEYID:{}@{}/x.csv",
+    "s3://KEYID:{}@",
+    "s3://KEYID:{} @{}/x.csv",
+    "s3://KEYID:{}\n@{}/x.csv",
+    "s3://KEYID:a@{}@{}/x.csv",
+    "s3://AKIAKEYIDKEYIDKEYIDK:{}",
+    "s3://AKIAKEYIDKEYIDKEYIDK/{}@{}/x.csv",
+    "s3:/bucket/x.csv?access_key=KEYID&secret_key={}",
+    "x.csv?X-Amz-Signature={}",
+]
+
+
+@pytest.mark.parametrize("form", ODD)
+def test_nothing_secret_of_a_misspelled_address_is_shown(form, s3, tmp_path):
+    address = form.format(SECRET, s3.name)
+    given = f"negative:k=5,noise=file:{address}"
+    (tmp_path / "x.txt").write_text(TEXT)
+    commands = (
+        ("train", address, "-o", "m", *SHORT),
+        ("train", "x.txt", "-o", "m", *SHORT, "--output", given),
+        ("train", "x.txt", "-o", "m", "--min-count", address),
+        ("classify", "train", address, "-o", "m", "--debug"),
+        ("lm", "perplexity", address, "x.txt", "--debug"),
+        ("lm", "score", "m", address, "-o", address),
+        ("recommend", "train", address, "-o", "m"),
+        ("neighbors", address, "word"),
+    )
+    told = [run(*command) for command in commands]
+    for function in (
+        lambda: unhot.load(address),
+        lambda: unhot.corpus.encode(address),
+        lambda: unhot.SkipGram(min_count=1, output=given).fit(TEXT.splitlines()),
+        lambda: unhot.Classifier(validation=address).fit(["a", "b"], ["x", "y"]),
+    ):
+        with pytest.raises(unhot.errors.UnhotError) as failed:
+            function()
+        told.append(failed.value)
+    for each in told:
+        shown = each.stdout + each.stderr if hasattr(each, "stderr") else str(each)
+        for secret in ("S3cr3t", "with+slash", "KEYID"):
+            assert secret not in shown, shown
+        assert getattr(each, "returncode", 1) in (1, 2)
 
 
 def test_words_that_look_like_addresses_of_the_web_stay_as_they_are(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,9 @@ from unhot.cli.row_options import column_option, format_options, strict_option, 
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import new_bar, note, print_table, show_json
 from unhot.cli.text_options import force_option, source_of
-from unhot.cli.train import train_command
+from unhot.cli.train import claimed, train_command
 from unhot.errors import ConfigError
-from unhot.rows.remote import as_path, is_address
+from unhot.rows.remote import as_path
 
 TRAIN = """\
 Learn a language model from text: of n-grams, or neural.
@@ -161,9 +160,7 @@ def mix(
     The weights are learned by expectation maximisation. The mixture is a model of its own: its folder has
     copies of all MODELs.
     """
-    from unhot.vectors.formats.model_claim import claimed_model
-
-    with contextlib.nullcontext() if is_address(target) else claimed_model(Path(target)):
+    with claimed(target):
         found = [unhot.load_language_model(name, threads) for name in models]
         mixture = unhot.Mixture.of(found, as_path(validation), carry=carry)
         alone = [each.perplexity(as_path(validation), carry=carry).perplexity for each in found]

@@ -33,7 +33,7 @@ from unhot.cli.show import note
 from unhot.cli.signals import INTERRUPTED, exit_code, interrupting_signals
 from unhot.cli.train import train
 from unhot.cli.warmup import warmup
-from unhot.errors import ConfigError, UnhotError
+from unhot.errors import ConfigError, UnhotError, without_secrets
 from unhot.rows.remote import hidden
 from unhot.screen.terminal import escaped_terminals, silence
 from unhot.sizes import readable
@@ -69,8 +69,8 @@ complete_text(group)
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and end the process with its exit code."""
-    sys.argv[1:] = _shown(sys.argv[1:])  # which claims of folders hold
-    arguments = sys.argv[1:] if arguments is None else _shown(arguments)
+    arguments = _shown(sys.argv[1:] if arguments is None else arguments)
+    sys.argv[1:] = map(without_secrets, _shown(sys.argv[1:]))  # which claims of folders hold
     debug = "--debug" in arguments
     with escaped_terminals(), interrupting_signals() as came:
         code = _flushed(_run([a for a in arguments if a != "--debug"], debug))
@@ -101,7 +101,7 @@ def _run(arguments: list[str], debug: bool) -> int:
         return INTERRUPTED
     except Exception as error:
         if debug:
-            traceback.print_exc()
+            note(without_secrets(traceback.format_exc()))
             return 1
         bug = f"{type(error).__name__}: {error} (this is a bug: please report it with the output of --debug)"
         from unhot.train.memory_plan import out_of_memory
@@ -165,5 +165,5 @@ def _flushed(code: int) -> int:
 
 
 def _fail(message: str) -> None:
-    line = " ".join(message.split())
+    line = " ".join(without_secrets(message).split())
     note(f"unhot: {line.encode('utf-8', 'backslashreplace').decode()}")

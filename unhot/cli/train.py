@@ -153,7 +153,7 @@ def train(
             target = str(stack.enter_context(scratch_folder()))
             options["quiet"], options["log_json"] = True, None
         bar = stack.enter_context(TrainingBar(quiet=options["quiet"]))
-        stack.enter_context(_claimed(target))
+        stack.enter_context(claimed(target))
         how = _how(bar, stack, target, options, goes_on=resume is not None)
         begins: dict[str, Any] = {}
         if resume is not None:
@@ -215,7 +215,7 @@ def _refuse(context: click.Context, why: str) -> None:
         raise click.UsageError(f"{', '.join(given)}: {why}", context)
 
 
-def _claimed(target: str) -> contextlib.AbstractContextManager[None]:
+def claimed(target: str) -> contextlib.AbstractContextManager[None]:
     """Hold the folder of a model during a training; at an address, which nobody can hold, only check it."""
     from unhot.vectors.formats.model_claim import claimed_model
     from unhot.vectors.formats.remote_folder import check_remote

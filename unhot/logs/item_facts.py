@@ -16,7 +16,7 @@ from unhot.logs.gathering import values_of
 from unhot.logs.log_reading import USUAL, usual_column
 from unhot.rows.batches import RowReport
 from unhot.rows.numbers import BLANKS
-from unhot.rows.opening import PACKED, UNQUOTED, Format, TextFile, ending_kind, open_file
+from unhot.rows.opening import PACKED, UNQUOTED, RowFormat, TextFile, ending_kind, open_file
 from unhot.rows.paths import PathLike, find_files
 from unhot.rows.remote import is_address
 from unhot.rows.values import LISTS, spelled
@@ -108,7 +108,7 @@ def _rows(file: Path, report: RowReport, quotes: bool) -> Iterator[Mapping[str, 
     """Yield the rows of a file, by its name; bad ones are empty."""
     base = (file.stem if file.suffix.lower() in PACKED else file.name).lower()
     if base in LATIN:
-        text = b"".join(TextFile(file, Format("text")).pieces())
+        text = b"".join(TextFile(file, RowFormat("text")).pieces())
         yield from _movielens(text.decode("latin-1"), LATIN[base], file)
         return
     keyed = _keyed_rows(file) if base.endswith(".json") else None
@@ -116,7 +116,7 @@ def _rows(file: Path, report: RowReport, quotes: bool) -> Iterator[Mapping[str, 
         yield from keyed
         return
     unquoted = f"{ending_kind(file)}-unquoted"
-    opened = open_file(file, Format(unquoted if not quotes and unquoted in UNQUOTED else None))
+    opened = open_file(file, RowFormat(unquoted if not quotes and unquoted in UNQUOTED else None))
     if isinstance(opened, TextFile):
         opened.close()
         raise DataError(
@@ -148,7 +148,7 @@ def _movielens(text: str, separator: str, file: Path) -> Iterator[Mapping[str, A
 
 def _keyed_rows(file: Path) -> list[dict[str, Any]] | None:
     """Return the rows of a JSON object: item -> its columns, its values, or its name; None: it is none."""
-    with contextlib.closing(TextFile(file, Format("text"))) as found:
+    with contextlib.closing(TextFile(file, RowFormat("text"))) as found:
         text = b"".join(found.pieces()) if found.head.lstrip().startswith(b"{") else b"[]"
     with contextlib.suppress(ValueError, RecursionError):  # JSON lines
         value = json.loads(decode_word(text))

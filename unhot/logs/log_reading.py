@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from unhot.errors import ConfigError, DataError, finite, one_of
-from unhot.rows.opening import KINDS, Format, format_of
+from unhot.rows.opening import KINDS, RowFormat, format_of
 
 FORMATS = (*KINDS[1:], "movielens", "sessions", "user-sessions", "edges")
 # names of columns, the first that is there is taken; letters and digits count, in small letters
@@ -89,7 +89,7 @@ class LogReading:
         self.form  # noqa: B018 (checked now)
 
     @property
-    def form(self) -> Format:
+    def form(self) -> RowFormat:
         """How files are read that are text."""
         kind = self.format if self.format in KINDS else self.format and "text"
         return format_of(kind, self.force, self.header, self.separator)

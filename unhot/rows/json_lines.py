@@ -73,15 +73,17 @@ def _parsed(block: RowBlock, most: int | None = None) -> tuple[list[dict[str, An
 
 
 def list_blocks(text: bytes, where: str) -> Iterator[RowBlock]:
-    """Yield the objects of a JSON list as JSON lines."""
+    """Yield the objects of a JSON list as JSON lines; strings are texts."""
     import msgspec
 
     try:
         rows = msgspec.json.decode(text, type=list[msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(
-            f"{where}: begins as a JSON list, and is not one ({error}): give a list of objects, or JSON lines"
+            f"{where}: begins as a JSON list, and is not one ({error}): give a list of objects or "
+            "strings, or JSON lines, or say that it is text (kind=, or --format text)"
         ) from None
+    form = b'{"text": %b}\n' if rows and bytes(rows[0]).startswith(b'"') else b"%b\n"
     for first in range(0, len(rows), CHUNK):
         lines = [bytes(row).replace(b"\n", b" ").replace(b"\r", b" ") for row in rows[first : first + CHUNK]]
-        yield RowBlock(b"".join([line + b"\n" for line in lines]), first + 1)
+        yield RowBlock(b"".join([form % line for line in lines]), first + 1)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import LEFT_OUT, LIST, TEXT, OpenedRows, RowBatch, TextReport
 from unhot.rows.columns import label_column, string_column
-from unhot.rows.opening import Format, TextFile, check_delimited, format_of, open_file, recognized
+from unhot.rows.opening import RowFormat, TextFile, check_delimited, format_of, open_file, recognized
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import Record
 from unhot.rows.tables import is_table, open_table, values_of
@@ -89,7 +89,7 @@ class Wanted(NamedTuple):
     column: str | None
     label_column: str | None
     prefix: str
-    form: Format
+    form: RowFormat
 
     def refuse_columns(self, what: str) -> None:
         """Raise a `ConfigError` if a column was asked for."""

@@ -6,6 +6,7 @@ first line, whatever their name is: data sets call them .json, .json.gz or .json
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -35,13 +36,15 @@ SAID = {
     **{"csv-unquoted": "CSV without quotes", "tsv-unquoted": "TSV without quotes"},
     **{"text": "text", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "list": "a JSON list"},
 }
+# a list whose first item is an object, or a string: a text in brackets may begin with a quotation
+LIST_START = re.compile(rb'\[[ \t\r\n]*(?:\{|"(?:[^"\\]|\\.)*+(?:"[ \t\r\n]*[,\]]|\Z))', re.DOTALL)
 HEAD = 1 << 16  # bytes that tell the kind
 SPELLED = {"tab": "\t", "\\t": "\t"}  # how a tab is written in a shell
 
 BLOCK = 1 << 20  # bytes of a block: as strings of Python they are several times as many
 
 
-class Format(NamedTuple):
+class RowFormat(NamedTuple):
     """How a file is to be read, as far as the caller says it; made by `format_of`."""
 
     kind: str | None = None
@@ -50,7 +53,7 @@ class Format(NamedTuple):
     separator: str = ""  # between the fields of CSV and TSV
 
 
-AS_IT_IS = Format()
+AS_IT_IS = RowFormat()
 
 
 def format_of(
@@ -58,7 +61,7 @@ def format_of(
     force: bool = False,
     header: str | Sequence[str] | None = None,
     separator: str | None = None,
-) -> Format:
+) -> RowFormat:
     r"""Return how to read files; raise a `ConfigError` if that contradicts itself.
 
     kind       text, csv, tsv, jsonl, parquet, arrow, csv-unquoted, tsv-unquoted, instead of what files say
@@ -81,7 +84,7 @@ def format_of(
             f"separator={separator!r:.80}: must be one ASCII character that is no quote and no line break, "
             "such as ; or tab"
         )
-    return Format(kind, force, tuple(names), mark)
+    return RowFormat(kind, force, tuple(names), mark)
 
 
 def ending_kind(path: Path) -> str | None:
@@ -118,11 +121,11 @@ def marked_kind(path: Path | None) -> str | None:
     return None
 
 
-def text_kind(path: Path | None, head: bytes, form: Format = AS_IT_IS) -> str:
-    """Return the kind of a text with these first bytes: a kind, or list (of JSON objects)."""
+def text_kind(path: Path | None, head: bytes, form: RowFormat = AS_IT_IS) -> str:
+    """Return the kind of a text with these first bytes: a kind, or list (of JSON objects or strings)."""
     named, asked = ending_kind(path) if path is not None else None, form.kind
     body = head.lstrip(b" \t\r\n")
-    if asked in (None, "jsonl") and body.startswith(b"[") and body[1:].lstrip(b" \t\r\n").startswith(b"{"):
+    if asked in (None, "jsonl") and LIST_START.match(body):
         return "list"
     if asked is None and _is_object(body.partition(b"\n")[0], whole=b"\n" in body or len(head) < HEAD):
         return "jsonl"
@@ -136,8 +139,8 @@ def text_kind(path: Path | None, head: bytes, form: Format = AS_IT_IS) -> str:
     suffixes = [] if path is None else [suffix.lower() for suffix in path.suffixes[-2:]]
     if asked is None and named == "jsonl" and ".json" in suffixes and b"\n" in body:
         raise DataError(
-            f"{path}: is neither JSON lines, an object a line, nor a JSON list of objects: write one of "
-            "these, or say what it is (kind=, or --format text|csv|tsv|jsonl)"
+            f"{path}: is neither JSON lines, an object a line, nor a JSON list of objects or strings: write "
+            "one of these, or say what it is (kind=, or --format text|csv|tsv|jsonl)"
         )
     return asked or named or "text"
 
@@ -163,7 +166,7 @@ def recognized(where: str, kind: str, **columns: str) -> str:
 class TextFile:
     """A file of text that is being read: its kind, and its records."""
 
-    def __init__(self, path: Path | None, form: Format = AS_IT_IS) -> None:
+    def __init__(self, path: Path | None, form: RowFormat = AS_IT_IS) -> None:
         """Open a file, or standard input (None), and find its kind."""
         self._stream = TextStream(path)
         self.where, self.marked = self._stream.name, self._stream.marked
@@ -219,7 +222,7 @@ class TextFile:
         return opened._replace(progress=self.progress, close=self.close)
 
 
-def check_delimited(where: str, kind: str, form: Format) -> None:
+def check_delimited(where: str, kind: str, form: RowFormat) -> None:
     """Raise a `DataError` if a header or a separator is given for a file that has none."""
     if kind not in SEPARATORS and (form.header or form.separator):
         raise DataError(
@@ -228,7 +231,7 @@ def check_delimited(where: str, kind: str, form: Format) -> None:
         )
 
 
-def open_file(path: Path | None, form: Format = AS_IT_IS) -> OpenedRows | TextFile:
+def open_file(path: Path | None, form: RowFormat = AS_IT_IS) -> OpenedRows | TextFile:
     """Open a file, or standard input (None), as rows; plain text is what it is."""
     kind = form.kind
     marked = kind if kind in MARKED else None if kind else marked_kind(path)

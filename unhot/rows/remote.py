@@ -25,13 +25,17 @@ from unhot.leftovers import scratch_folder
 # maybe an option of a command, a scheme, a user, a place, a query; a user has no slash, but a secret key may
 # have some, and a port is no password
 ADDRESS = re.compile(
-    r"(--[\w-]+=)?([A-Za-z][\w+.-]+)://(?:([^/@:]*:(?!\d+(?:/|$))[^@]*|[^/@]*)@)?([^?\0\n]*)(?:\?([^\0\n]*))?"
+    r"(--[\w-]+=)?([A-Za-z][\w+.-]+)://(?:(/*[^/@:]*:(?!\d+(?:/|$))[^@]*|[^/@]*)@)?([^?\0\n]*)(?:\?([^\0\n]*))?"
 )
+# how a place begins: whatever is before it is the rest of a secret key that holds an @
+PLACE = re.compile(r"/*[a-z0-9][\w.-]*(?::\d+)?(?:/|$)")
+PASSWORD = re.compile(r"/*[^/@:]+:(?!:|\d+(?:/|$))")  # how a user begins behind whom the @ is missing
 OF_ARROW = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss", "file")  # all others are those of fsspec
 CHECK = (
     "check the address, the credentials and the server (S3: AWS_ENDPOINT_URL); addresses begin with s3://, "
     "gs:// or hdfs://, or are of another kind that fsspec knows, if it and what it needs are installed"
 )
+BUCKETS = ("s3", "gcs")  # file systems in which folders need not exist, but buckets
 HIDDEN = (".", "_")  # how files and folders begin that are no data: .unhot-..., _SUCCESS, .ipynb_checkpoints
 PIECE = 1 << 21  # bytes of a request: fewer take about as long
 SECONDS = 5.0  # to wait for a server of S3, which is tried three times
@@ -48,11 +52,22 @@ def hidden(text: Any) -> Any:
     """Return an address without its user and its query, which are remembered; any other value as it is."""
     if not is_address(text):
         return text
-    option, scheme, user, place, query = ADDRESS.fullmatch(text).groups("")  # type: ignore[union-attr]
+    option, scheme, user, place, query = _parts(text)
     shown = f"{scheme}://{place.rstrip('/')}"
     if user or query:
         _whole[shown] = text.removeprefix(option)
     return option + shown
+
+
+def _parts(address: str) -> list[str]:
+    """Return the parts of an address: an option, the scheme, the user, the place, the query."""
+    option, scheme, user, place, query = ADDRESS.fullmatch(address).groups("")  # type: ignore[union-attr]
+    while "@" in place and not PLACE.match(place):
+        more, _, place = place.partition("@")
+        user += "@" * bool(user) + more
+    if not user and PASSWORD.match(place):
+        user, place = place, ""
+    return [option, scheme, user, place, query]
 
 
 def as_path(path: Any) -> Any:
@@ -126,6 +141,14 @@ class RemotePath:
             raise DataError(f"{self}: no such file or folder, and no match: {CHECK}")
         return files
 
+    def check_bucket(self) -> None:
+        """Raise a `DataError` if the bucket does not exist; one that must not be listed may exist."""
+        bucket, there = self.key.partition("/")[0], True
+        with contextlib.suppress(DataError), self.explained():
+            there = self.system.type_name not in BUCKETS or self.system.get_file_info(bucket).type.value > 0
+        if not there:
+            raise DataError(f"{self}: the bucket {bucket} does not exist: make it first, or {CHECK}")
+
     def read(self, name: str) -> bytes:
         """Return the bytes of a small file in this folder; none if there is no such file."""
         key = f"{self.key}/{name}"
@@ -194,7 +217,7 @@ def _places(key: str) -> tuple[PurePosixPath, ...]:
 def _connected(shown: str) -> RemotePath:
     """Return the path of an address, of which only this much is shown."""
     whole = _whole.get(shown, shown)
-    _, scheme, user, place, query = ADDRESS.fullmatch(whole).groups("")  # type: ignore[union-attr]
+    _, scheme, user, place, query = _parts(whole)
     parts = user, user.partition(":")[2], query
     path = RemotePath(shown, [*filter(None, (*parts, *map(unquote, parts)))])
     with path.explained():
@@ -236,6 +259,7 @@ def uploaded(out: Any, upload: Callable[[Path, RemotePath], None] = upload_files
     if not isinstance(target, RemotePath):
         yield Path(target)
         return
+    target.check_bucket()
     with scratch_folder() as folder:
         yield folder / target.name
         upload(folder / target.name, target)

@@ -12,7 +12,7 @@ from unhot.corpus.reading.tokenizers import SENTENCE_END, TOKEN_END, Tokenizer, 
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import OpenedRows, TextReport
 from unhot.rows.columns import text_column
-from unhot.rows.opening import Format, TextFile, check_delimited, format_of, open_file, recognized
+from unhot.rows.opening import RowFormat, TextFile, check_delimited, format_of, open_file, recognized
 from unhot.rows.paths import PathLike, find_files, paths_of
 from unhot.rows.tables import ArrowStream, open_table
 from unhot.rows.values import open_objects
@@ -217,7 +217,7 @@ class TextReader:
 
 
 def _recognised(
-    source: Source, column: str | None, form: Format
+    source: Source, column: str | None, form: RowFormat
 ) -> tuple[list[Part], Iterator[object] | None, bool]:
     """Return the files or the table of a source.
 

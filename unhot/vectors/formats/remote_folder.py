@@ -60,6 +60,8 @@ def check_remote(target: RemotePath) -> set[str]:
     with target.explained():
         entries = pyarrow("pyarrow.fs").FileSelector(target.key, allow_not_found=True)
         names = {info.base_name for info in target.system.get_file_info(entries)}
+    if not names:
+        target.check_bucket()
     if any(VERSION_NAME.fullmatch(name) is None for name in names - {CURRENT}):
         raise DataError(f"{target}: this exists and is not an unhot model; choose another name")
     return names
