@@ -41,8 +41,15 @@ class Fields(NamedTuple):
         """Yield each record that is not blank, its fields, and what is wrong with it."""
         csv.field_size_limit(LONGEST)
         quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
-        lines = [*io.StringIO(decode_word(block.data), newline="\n")]
-        reader = csv.reader(lines, delimiter=self.separator, strict=True, quoting=quoting)
+        text, at, end = decode_word(block.data), 0, 0  # a record may have millions of lines
+
+        def lines() -> Iterator[str]:
+            nonlocal end
+            for line in io.StringIO(text, newline="\n"):
+                end += len(line)
+                yield line
+
+        reader = csv.reader(lines(), delimiter=self.separator, strict=True, quoting=quoting)
         fields: list[str] | None = []
         while fields is not None:
             begin, fault = reader.line_num, ""
@@ -55,7 +62,7 @@ class Fields(NamedTuple):
                     f"{self.where}: line {block.line + begin}: a quote opens a field and is not closed: "
                     f"close it, or {MEND_QUOTES}"
                 )
-            raw = encode_word("".join(lines[begin : reader.line_num]))
+            raw, at = encode_word(text[at:end]), end
             if fields is not None and raw.strip(BLANKS):
                 yield Record(block.line + begin, raw), fields, fault
 
