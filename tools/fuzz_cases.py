@@ -2,16 +2,18 @@
 
 A reader gives a whole result or an error of unhot. Anything else is a bug: another exception, an error that
 does not say where (if its reader promises that), more than a second of the processor's time, or more memory
-than ten times the files and the reader's slack.
+than ten times the files, unpacked, and the reader's slack.
 
 Every case runs under a limit of address space, and the system tells the most memory the process has ever
 held. Memory is traced exactly, which takes four times as long, in each eighth case, and again in a case that
-raised that mark.
+raised that mark: the sum of the most that Python and NumPy held and the most that Arrow held.
 """
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
+import io
 import json
 import os
 import random
@@ -21,6 +23,7 @@ import sys
 import time
 import tracemalloc
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from damage import damaged
@@ -28,6 +31,7 @@ from readers import READERS
 from readers.reader import Files, Reader
 
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.rows.streams import compression, decompress
 
 try:
     import resource
@@ -77,7 +81,7 @@ class Cases:
     def check(self, number: int) -> str:
         """Run a case; return `whole`, the name of an error, or what is wrong."""
         which, files, how = self.case(number)
-        whole, size = self.seeds[which], sum(map(len, files.values()))
+        whole, size = self.seeds[which], sum(map(unpacked_size, files.values()))
         changed = {name: data for name, data in files.items() if data is not whole.get(name)}
         gone = whole.keys() - files.keys()
         for name in gone:
@@ -89,7 +93,7 @@ class Cases:
             write_files(self.home(which), {name: whole[name] for name in (*changed, *gone) if name in whole})
 
     def _judged(self, which: int, how: float, most: int, traced: bool) -> str:
-        mark, pool = _mark(), pool_peak()
+        mark = _mark()
         before = time.process_time()  # not the clock on the wall: others may keep the processor busy
         try:
             peak, result = self._traced(which, how) if traced else (0, self.read(which, how))
@@ -101,18 +105,19 @@ class Cases:
         risen = _mark() - mark
         if risen > most and not traced:
             return self._judged(which, how, most, traced=True)
-        peak = max(peak, pool_peak() if pool_peak() > pool else 0, risen - UNTRACED)
+        peak = max(peak, risen - UNTRACED)
         if peak > most:
             return f"bug: {peak:,} bytes of memory, more than {most:,}"
         return result if result in KINDS else f"bug: {result}"
 
     def _traced(self, which: int, how: float) -> tuple[int, str]:
-        tracemalloc.start()
-        try:
-            result = self.read(which, how)
-            return tracemalloc.get_traced_memory()[1], result
-        finally:
-            tracemalloc.stop()
+        with arrow_peak() as arrow:
+            tracemalloc.start()
+            try:
+                result = self.read(which, how)
+                return tracemalloc.get_traced_memory()[1] + arrow(), result
+            finally:
+                tracemalloc.stop()
 
     def read(self, which: int, how: float) -> str:
         """Read the files of a seed as they are now: `whole`, the name of the error, or what is wrong."""
@@ -141,10 +146,27 @@ def _mark() -> int:
     return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * (1 if sys.platform == "darwin" else 1024)
 
 
-def pool_peak() -> int:
-    """Return the most memory that pyarrow has held, if it is there."""
-    arrow = sys.modules.get("pyarrow")
-    return int(arrow.default_memory_pool().max_memory() or 0) if arrow else 0
+@contextlib.contextmanager
+def arrow_peak() -> Iterator[Callable[[], int]]:
+    """Give what returns the most memory that Arrow has held since the beginning of the block, in bytes."""
+    import pyarrow
+
+    before = pyarrow.default_memory_pool()
+    pool = pyarrow.proxy_memory_pool(before)
+    pyarrow.set_memory_pool(pool)
+    try:
+        yield lambda: int(pool.max_memory() or 0)
+    finally:
+        pyarrow.set_memory_pool(before)
+
+
+def unpacked_size(data: bytes) -> int:
+    """Return how many bytes a file has when it is unpacked, as far as it can be."""
+    size, stream = 0, decompress(kind, io.BytesIO(data)) if (kind := compression(data[:10])) else None
+    with contextlib.suppress(Exception):  # it is damaged
+        while stream is not None and (piece := stream.read(1 << 20)):
+            size += len(piece)
+    return max(size, len(data))
 
 
 def limit_address_space() -> None:

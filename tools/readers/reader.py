@@ -20,7 +20,7 @@ class Reader(NamedTuple):
     # read(folder, random numbers) -> what is wrong with the result; an empty string if it is whole
     read: Callable[[Path, random.Random], str]
     says_where: bool = False  # whether every FormatError must name a byte, a row or a line
-    slack: int = MEGABYTE  # bytes of memory beyond ten times the size of the files
+    slack: int = MEGABYTE  # bytes of memory beyond ten times the size of the files, unpacked
     share: float = 1.0  # its part of all inputs, in relation to the other readers
 
 

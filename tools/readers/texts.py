@@ -34,8 +34,6 @@ PLAIN = encode_word("\n".join(LINES)) + b"\n"
 # white space and one word, up to a thousand times as long as its compressed form
 BOMB = b" " * (MEGABYTE >> 3) + b"a\n"
 BUFFERS = 8 * MEGABYTE  # pieces of text
-# a line may be as long as a text: a damaged block of bzip2 is up to 45 MB of the same byte
-UNPACKING = 128 * MEGABYTE
 # an xz header says how much memory the decoder asks for, up to 4 GB, of which it touches what it needs
 XZ_HEADER = 5 << 30
 
@@ -146,12 +144,12 @@ READERS = [
             f"text-{kind}",
             functools.partial(packed_seeds, pack),
             functools.partial(read_text, "x"),
-            slack=XZ_HEADER if kind == "xz" else UNPACKING,
+            slack=XZ_HEADER if kind == "xz" else BUFFERS,
         )
         for kind, pack in PACKERS.items()
     ),
     Reader("text-parquet", parquet_seeds, functools.partial(read_text, "x.parquet"), slack=BUFFERS),
-    Reader("text-json", json_seeds, functools.partial(read_text, "x.json"), slack=UNPACKING),
+    Reader("text-json", json_seeds, functools.partial(read_text, "x.json"), slack=BUFFERS),
     Reader("text-beside", beside_seeds, read_beside, slack=64 * MEGABYTE, share=0.05),
     Reader("text-gensim", plain_seeds, read_sentences, slack=BUFFERS),
 ]

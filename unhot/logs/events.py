@@ -42,7 +42,7 @@ Item = TypeVar("Item")
 PROGRESS_SECONDS = 0.1
 SESSIONS = ("sessions", "user-sessions")
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
-BLOCK = 1 << 22  # bytes of a block of text
+BLOCK = 1 << 20  # bytes of a block of text: of words of one letter, its arrays take a hundred times as many
 # MovieLens' files have no header
 RATINGS = re.compile(rb"[0-9]+(\t|::)[0-9]+\1[0-9.]+\1[0-9]+\r?")
 NAMES = ("user", "item", "rating", "time")
