@@ -34,6 +34,7 @@ PLAIN = encode_word("\n".join(LINES)) + b"\n"
 # white space and one word, up to a thousand times as long as its compressed form
 BOMB = b" " * (MEGABYTE >> 3) + b"a\n"
 BUFFERS = 8 * MEGABYTE  # pieces of text
+ZSTD_WINDOW = 128 * MEGABYTE  # what the header of a zst file may ask for, up to 2 GB with --long=31
 # an xz header says how much memory the decoder asks for, up to 4 GB, of which it touches what it needs
 XZ_HEADER = 5 << 30
 
@@ -144,7 +145,7 @@ READERS = [
             f"text-{kind}",
             functools.partial(packed_seeds, pack),
             functools.partial(read_text, "x"),
-            slack=XZ_HEADER if kind == "xz" else BUFFERS,
+            slack={"xz": XZ_HEADER, "zst": ZSTD_WINDOW}.get(kind, BUFFERS),
         )
         for kind, pack in PACKERS.items()
     ),
