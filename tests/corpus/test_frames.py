@@ -11,7 +11,7 @@ from unhot.errors import ConfigError, DataError
 from unhot.graphs.reading import read_graph
 from unhot.logs.events import read_events
 from unhot.logs.log_reading import LogReading
-from unhot.rows.labelled import labelled_rows
+from unhot.rows.labelled import LabelledRows
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -118,7 +118,7 @@ class Streamed:
 def test_streams_of_structs_are_tables(make):
     table = make({"n": [1, 2, 3], "text": ["a b", None, "c"], "label": ["x", "y", "z"]})
     assert read(Streamed(table)) == read(Streamed(table), column="text") == [["a", "b"], ["c"]]
-    assert list(labelled_rows(Streamed(table))) == [("a b", ["x"]), ("", ["y"]), ("c", ["z"])]
+    assert list(LabelledRows(Streamed(table))) == [("a b", ["x"]), ("", ["y"]), ("c", ["z"])]
     found = read_events(Streamed(make({"user": ["u", "v"], "item": [1, 2]})))
     assert (found.user_words, found.item_words) == (["u", "v"], ["1", "2"])
     assert sorted(read_graph(Streamed(make({"source": ["a"], "target": ["b"]}))).vocabulary.words) == [
@@ -132,8 +132,8 @@ def test_streams_of_strings_are_columns(make):
     assert read(Streamed(make(["a b", None, "c"]))) == [["a", "b"], ["c"]]
     assert read(Streamed(make([["a b"], ["c"]]))) == [["a b"], ["c"]]
     texts, labels = Streamed(make(["a b", "c"])), Streamed(make(["x", "y"]))
-    assert list(labelled_rows(texts, labels)) == [("a b", ["x"]), ("c", ["y"])]
-    assert list(labelled_rows(Streamed(make(["__label__x a b", "__label__y c"])))) == [
+    assert list(LabelledRows(texts, labels)) == [("a b", ["x"]), ("c", ["y"])]
+    assert list(LabelledRows(Streamed(make(["__label__x a b", "__label__y c"])))) == [
         ("a b", ["x"]),
         ("c", ["y"]),
     ]
@@ -148,7 +148,7 @@ def test_ids_of_many_types_in_one_column_of_pandas():
     assert found.item_words == ["1", "x", "007", "2026-01-02 00:00:00"]
     assert (found.report.rows, found.report.examples) == (5, ["row 4: has no user"])
     labelled = pd.DataFrame({"text": ["a", "b", "c"], "label": [1, "x", 2.0]})
-    assert list(labelled_rows(labelled)) == [("a", ["1"]), ("b", ["x"]), ("c", ["2"])]
+    assert list(LabelledRows(labelled)) == [("a", ["1"]), ("b", ["x"]), ("c", ["2"])]
 
 
 @pytest.mark.filterwarnings("error")
@@ -158,8 +158,8 @@ def test_lazy_frames_must_be_collected():
         with pytest.raises(DataError, match=r"a LazyFrame is a query that has not run: give its result"):
             read(lazy, **how)
     queries = (
-        labelled_rows,
-        lambda source: labelled_rows(source, ["x"]),
+        LabelledRows,
+        lambda source: LabelledRows(source, ["x"]),
         lambda source: unhot.Classifier().fit(source),
         lambda source: unhot.Classifier().fit(source, ["x"]),
         lambda source: unhot.NGramModel().fit(source),

@@ -12,7 +12,7 @@ from unhot.graphs.reading import read_graph
 from unhot.logs.events import read_events
 from unhot.logs.log_reading import LogReading
 from unhot.rows.copied import copy_rows
-from unhot.rows.labelled import labelled_rows
+from unhot.rows.labelled import LabelledRows
 
 NEWS = ('"3","Fears for T N","Unions, ""workers""\nand more"\n', '"4","Rocket","x"\n', '"3","Oil","up"\n')
 SHORT = ("--dim", "8", "--epochs", "1", "--threads", "1")
@@ -33,11 +33,11 @@ def measured(texts):
 @pytest.mark.parametrize("name", ["test.csv", "test", "test.txt"])
 def test_rows_with_labels(header, name, tmp_path):
     path = write(tmp_path / name, "".join(NEWS))
-    found = labelled_rows(path, header=header)
+    found = LabelledRows(path, header=header)
     wanted = [('Unions, "workers"\nand more', ["3"]), ("x", ["4"]), ("up", ["3"])]
     assert list(found) == list(found) == wanted
     assert found.report.rows == 3
-    assert [text for text, _ in labelled_rows(path, header=header, column="title")] == [
+    assert [text for text, _ in LabelledRows(path, header=header, column="title")] == [
         *("Fears for T N", "Rocket", "Oil")
     ]
 
@@ -51,28 +51,28 @@ def test_separators(separator, given, named, tmp_path):
     lines = [["text", "label"]] * named + [["a, b", "x"], ["c|d" if separator != "|" else "c", "y;z"[:1]]]
     path = write(tmp_path / "x.csv", "".join(separator.join(line) + "\n" for line in lines))
     how = {} if named else {"header": ("text", "label")}
-    found = list(labelled_rows(path, separator=given, **how))
+    found = list(LabelledRows(path, separator=given, **how))
     assert found == [("a, b", ["x"]), (lines[-1][0], ["y"])]
 
 
 def test_a_quoted_name_may_have_a_comma(tmp_path):
     path = write(tmp_path / "x.csv", "1,2\n")
-    assert list(labelled_rows(path, header='"a,b",label', column="a,b")) == [("1", ["2"])]
+    assert list(LabelledRows(path, header='"a,b",label', column="a,b")) == [("1", ["2"])]
 
 
 def test_a_header_of_another_size(tmp_path):
     path = write(tmp_path / "x.csv", "".join(NEWS))
     wrong = r"x.csv: the header has 2 names \(label, text\), but rows have 3 fields with ',' between them"
     with pytest.raises(DataError, match=wrong):
-        list(labelled_rows(path, header=("label", "text")))
+        list(LabelledRows(path, header=("label", "text")))
     with pytest.raises(DataError, match="has 2 names .* rows have 1 fields with '\\|' between them"):
-        list(labelled_rows(path, header=("label", "text"), separator="|"))
+        list(LabelledRows(path, header=("label", "text"), separator="|"))
     # one bad row says nothing about the others
     write(path, "1,2\n" + "".join(NEWS))
-    found = labelled_rows(path, header=("label", "title", "text"))
+    found = LabelledRows(path, header=("label", "title", "text"))
     assert len(list(found)) == 3
     assert found.report.examples == ["line 1: has 2 fields, not 3"]
-    assert list(labelled_rows(write(path, ""), header=("label", "text"))) == []
+    assert list(LabelledRows(write(path, ""), header=("label", "text"))) == []
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_header_of_another_size(tmp_path):
 )
 def test_what_makes_no_sense(how, error, tmp_path):
     path = write(tmp_path / "x.csv", "1,2\n")
-    for read in (labelled_rows, encode):
+    for read in (LabelledRows, encode):
         with pytest.raises(ConfigError, match=error):
             read(path, **how)
     with pytest.raises(ConfigError, match=error):
@@ -126,14 +126,14 @@ def test_files_that_have_no_header(tmp_path):
         for how in ({"header": "text,label"}, {"separator": ";"}):
             wrong = f"{name}: is {what}, but a header or a separator is given, which only CSV and TSV have"
             with pytest.raises(DataError, match=wrong):
-                list(labelled_rows(path, **how))
+                list(LabelledRows(path, **how))
             with pytest.raises(DataError, match=wrong):
                 encode(path, **how)
             with pytest.raises(DataError, match=wrong):
                 read_events(path, LogReading(**how))
     for source in ([("a", "b")], [{"text": "a", "label": "b"}], pa.table({"text": ["a"], "label": ["b"]})):
         with pytest.raises(DataError, match=f"the source: is a {type(source).__name__}, but a header"):
-            list(labelled_rows(source, header="text,label"))
+            list(LabelledRows(source, header="text,label"))
         with pytest.raises(DataError, match=f"the source: is a {type(source).__name__}, but a header"):
             encode(source, header="text,label")
 

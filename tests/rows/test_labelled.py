@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from unhot.errors import ConfigError, DataError
-from unhot.rows.labelled import labelled_rows
+from unhot.rows.labelled import LabelledRows
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -33,7 +33,7 @@ def write(path, data):
 
 
 def rows(source, *args, **how):
-    return list(labelled_rows(source, *args, **how))
+    return list(LabelledRows(source, *args, **how))
 
 
 def lines(tmp_path, data, **how):
@@ -41,7 +41,7 @@ def lines(tmp_path, data, **how):
 
 
 def counts(source, **how):
-    found = labelled_rows(source, **how)
+    found = LabelledRows(source, **how)
     list(found)
     return found.report
 
@@ -118,7 +118,7 @@ def test_other_prefixes(tmp_path):
 def test_odd_lines(tmp_path):
     data = "\n__label__a x\r\n\r\nno label\n__label__b\n   \n__label__a __label__b y"
     path = write(tmp_path / "x.txt", data)
-    found = labelled_rows(path)
+    found = LabelledRows(path)
     assert list(found) == [("x", ["a"]), ("", ["b"]), ("y", ["a", "b"])]
     report = found.report
     assert (report.rows, report.without_label, report.without_text, report.several_labels) == (4, 1, 1, 1)
@@ -136,7 +136,7 @@ def test_a_label_must_have_a_name(tmp_path):
     for line in ("__label__ x", "x __label__", "__label__"):
         with pytest.raises(DataError, match=r"x.txt: line 3: a label is empty.*prefix __label__"):
             lines(tmp_path, f"__label__a x\n\n{line}\n", strict=True)
-    many = labelled_rows(write(tmp_path / "x.txt", "__label__a x\n" * 200_000 + "__label__ x\n"))
+    many = LabelledRows(write(tmp_path / "x.txt", "__label__a x\n" * 200_000 + "__label__ x\n"))
     assert len(list(many)) == 200_000
     assert many.report.lines() == [
         "200,000 of 200,001 rows were read",
@@ -195,7 +195,7 @@ def test_several_files(tmp_path):
         rows(tmp_path) == rows(str(tmp_path / "*")) == rows(paths) == rows([str(p) for p in paths]) == wanted
     )
     with pytest.raises(DataError, match="no such file"):
-        labelled_rows(tmp_path / "none")
+        LabelledRows(tmp_path / "none")
 
 
 def test_standard_input(monkeypatch):
@@ -205,7 +205,7 @@ def test_standard_input(monkeypatch):
         ("jsonl", b'{"text":"x","label":"a"}'),
     ):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        found = labelled_rows("-", kind=kind)
+        found = LabelledRows("-", kind=kind)
         assert list(found) == [("x", ["a"])]
         assert not found.again
         with pytest.raises(DataError, match="were read already"):
@@ -215,7 +215,7 @@ def test_standard_input(monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_named_pipes(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    found = labelled_rows(tmp_path / "pipe")
+    found = LabelledRows(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[b"__label__a x\n"])
     writer.start()
     assert list(found) == [("x", ["a"])]
@@ -248,7 +248,7 @@ def test_delimited_files(name, tmp_path):
     out = io.StringIO(newline="")
     csv.writer(out, delimiter="\t" if name == "x.tsv" else ",").writerows(cells)
     path = write(tmp_path / name, out.getvalue())
-    found = labelled_rows(path)
+    found = LabelledRows(path)
     assert list(found) == [(cells[1][1], ["x y"]), ("", ["z"])]
     assert (found.report.rows, found.report.without_label, found.report.without_text) == (3, 1, 1)
     assert rows(path, column="id", label_column="text")[0] == ("1", [cells[1][1]])
@@ -310,7 +310,7 @@ def test_json_lines(tmp_path):
         {"text": "\ud800", "label": "\udcff"},
     ]
     data = "\r\n".join(json.dumps(each) for each in objects) + "\n\n \n"
-    found = labelled_rows(write(tmp_path / "x.jsonl", data))
+    found = LabelledRows(write(tmp_path / "x.jsonl", data))
     assert list(found) == [
         ("a\nb \u2028 é", ["x"]),
         ("", ["x", "y"]),
@@ -341,7 +341,7 @@ def test_damaged_json_lines(line, error, tmp_path):
     path = write(tmp_path / "x.jsonl", '{"text": "x", "label": "a"}\n\n' + line + "\n")
     with pytest.raises(DataError, match=f"x.jsonl: {error}"):
         rows(path, strict=True)
-    found = labelled_rows(path)
+    found = LabelledRows(path)
     assert list(found) == [("x", ["a"])]
     assert re.search(error, found.report.examples[0])
     with pytest.raises(DataError, match=f"2 of 3 rows are bad.*{error}.*check the format"):
@@ -365,11 +365,11 @@ def test_tables(tmp_path):
         tmp_path / "x.parquet",
         tmp_path / "no_ending",
     ):
-        found = labelled_rows(source)
+        found = LabelledRows(source)
         assert list(found) == list(found) == ROWS
         assert (found.report.rows, found.report.without_label, found.report.without_text) == (3, 1, 1)
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
-    found = labelled_rows(reader)
+    found = LabelledRows(reader)
     assert list(found) == ROWS
     with pytest.raises(DataError, match="were read already"):
         list(found)
@@ -393,7 +393,7 @@ def test_label_types_of_arrow(cells, labels):
 def test_lists_of_labels_and_nulls():
     source = {"text": ["x", "y", "z"], "labels": [["a", "b"], None, []]}
     for make in (pa.table, pd.DataFrame, pl.DataFrame):
-        found = labelled_rows(make(source))
+        found = LabelledRows(make(source))
         assert list(found) == [("x", ["a", "b"])]
         assert found.report.without_label == 2
         assert found.report.several_labels == 1
@@ -474,9 +474,9 @@ def test_class_labels_of_datasets():
 
 def test_rows_that_are_dicts():
     source = [{"text": text, "label": label} for text, label in zip(TEXTS, LABELS, strict=True)]
-    found = labelled_rows(source)
+    found = LabelledRows(source)
     assert list(found) == list(found) == rows(iter(source)) == ROWS
-    many = labelled_rows({"text": "x", "label": i} for i in range(10_000))
+    many = LabelledRows({"text": "x", "label": i} for i in range(10_000))
     assert [labels for _, labels in many] == [[str(i)] for i in range(10_000)]
     assert rows([{"text": float("nan"), "label": "a"}, {"text": "x", "label": float("nan")}]) == [("", ["a"])]
     with pytest.raises(DataError, match="row 2: is not like the first row"):
@@ -492,7 +492,7 @@ def test_pairs():
         rows(["__label__a x", 3])
     for wrong in (3, b"x"):
         with pytest.raises(DataError, match="the source: .* is of type"):
-            labelled_rows(wrong)
+            LabelledRows(wrong)
     with pytest.raises(DataError, match="a dict with the keys 'train'"):
         rows({"train": []})
 
@@ -520,13 +520,13 @@ def test_many_kinds_of_labels():
 def test_lengths_must_be_equal(texts, labels):
     error = f"there are {texts} texts, but {labels} labels"
     with pytest.raises(DataError, match=error):
-        labelled_rows(["x"] * texts, ["a"] * labels)
+        LabelledRows(["x"] * texts, ["a"] * labels)
     with pytest.raises(DataError, match=error):
         rows(iter(["x"] * texts), iter(["a"] * labels))
 
 
 def test_wrong_texts_and_labels():
-    found = labelled_rows(["x", 5, "y"], ["a", "b", {"c": 1}], strict=False)
+    found = LabelledRows(["x", 5, "y"], ["a", "b", {"c": 1}], strict=False)
     with pytest.raises(DataError, match="2 of 3 rows are bad .*row 2: text is 5 of type int.*; row 3"):
         list(found)
     with pytest.raises(DataError, match="row 2: text is 5 of type int, not text; fix it"):
@@ -538,11 +538,11 @@ def test_wrong_texts_and_labels():
         (TEXTS, "ab", "labels"),
     ):
         with pytest.raises(DataError, match=f"the {what}: .* is of type"):
-            labelled_rows(texts, labels)
+            LabelledRows(texts, labels)
 
 
 def test_an_iterator_is_read_once():
-    found = labelled_rows(iter(TEXTS), LABELS)
+    found = LabelledRows(iter(TEXTS), LABELS)
     assert list(found) == ROWS
     with pytest.raises(DataError, match="were read already: give a list or a file"):
         list(found)

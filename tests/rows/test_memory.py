@@ -9,7 +9,7 @@ from grids import SOAK
 from unhot.errors import DataError
 from unhot.logs.events import read_events
 from unhot.rows.copied import copy_rows
-from unhot.rows.labelled import labelled_rows
+from unhot.rows.labelled import LabelledRows
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -51,7 +51,7 @@ def test_texts(name, tmp_path):
     path = tmp_path / name
     path.write_bytes(TEXTS[name])
     most = CONSTANT + TEXT * len(TEXTS[name]) * (name != "rows.csv")
-    assert peak_of(lambda: [None for _ in labelled_rows(path)]) < most
+    assert peak_of(lambda: [None for _ in LabelledRows(path)]) < most
     for out in ("o.jsonl", "o.parquet"):
         assert (
             peak_of(lambda out=out: copy_rows(path, tmp_path / out, measured, rename={"label": "x"})) < most

@@ -14,7 +14,7 @@ from typing import Any
 from readers.reader import MEGABYTE, Files, Reader
 from readers.texts import zstd
 from unhot.rows.copied import copy_rows, text_rows
-from unhot.rows.labelled import labelled_rows
+from unhot.rows.labelled import LabelledRows
 from unhot.rows.opening import TextFile, ending_kind, format_of, open_file
 
 LINES = b"__label__a some words\n__label__b __label__a caf\xc3\xa9 \xff\n\nno label\n"
@@ -106,7 +106,7 @@ def arrow_bytes(table: Any, *, stream: bool) -> bytes:
 
 def read_labels(name: str, folder: Path, rng: random.Random) -> str:
     """Read rows with their labels, twice."""
-    rows = labelled_rows(folder / name, force=rng.random() < 0.5)
+    rows = LabelledRows(folder / name, force=rng.random() < 0.5)
     found = list(rows)
     if any(not labels or "" in labels or not isinstance(text, str) for text, labels in found):
         return f"rows {found}"

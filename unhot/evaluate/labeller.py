@@ -29,7 +29,7 @@ from unhot.models.calibrating import scored_lines, set_temperature
 from unhot.models.classifier import Classifier
 from unhot.models.load import load_saved
 from unhot.models.model import Model
-from unhot.rows.labelled import LabelledRows, labelled_rows
+from unhot.rows.labelled import LabelledRows
 from unhot.rows.writers import BREAKS
 from unhot.threads import in_order
 from unhot.types import Counts, Doubles
@@ -87,7 +87,7 @@ class Labeller(NamedTuple):
 
     def rows_of(self, source: Any, labels: Any = None, **how: Any) -> LabelledRows:
         """Return texts with labels."""
-        return labelled_rows(source, labels, label_column=self.label_column, prefix=self.prefix, **how)
+        return LabelledRows(source, labels, label_column=self.label_column, prefix=self.prefix, **how)
 
 
 def labeller_of(model: Any) -> Labeller:

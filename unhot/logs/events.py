@@ -16,7 +16,7 @@ from unhot.logs.edge_forms import EdgeForm, edge_form
 from unhot.logs.gathering import Events, Gathered, LogReport
 from unhot.logs.log_reading import AS_USUAL, LogReading, choose_columns, usual_column
 from unhot.rows.arrow import pyarrow
-from unhot.rows.batches import LIST, VALUE, OpenedRows, RowBatch
+from unhot.rows.batches import LIST, VALUE, OpenedRows, Record, RowBatch
 from unhot.rows.delimited import SEPARATORS, open_delimited
 from unhot.rows.opening import (
     MARKED,
@@ -28,7 +28,7 @@ from unhot.rows.opening import (
     recognized,
 )
 from unhot.rows.paths import find_files, paths_of
-from unhot.rows.records import FEED, Record, RowBlock
+from unhot.rows.records import FEED, RowBlock
 from unhot.rows.tables import is_table, open_marked, open_table, values_of
 from unhot.rows.values import open_objects, value_column
 from unhot.threads import in_order

@@ -57,7 +57,7 @@ from unhot.models.starting_point import (
 from unhot.models.text_model import LABELS, M, encoded
 from unhot.models.windows import engine_training
 from unhot.outputs import LAYERS, OutputLayer, parse_output
-from unhot.rows.labelled import labelled_rows
+from unhot.rows.labelled import LabelledRows
 from unhot.rows.paths import paths_of
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.params import FirstRows
@@ -237,7 +237,7 @@ class Classifier(Estimator, EpochFields, TextFields, VectorFields, Model[Learned
 
     def rows_of(self, source: Any, labels: Any = None, **how: Any) -> Any:
         """Return texts with labels, read with the model's settings."""
-        return labelled_rows(source, labels, label_column=self.label_column, prefix=self.label_prefix, **how)
+        return LabelledRows(source, labels, label_column=self.label_column, prefix=self.label_prefix, **how)
 
     def training(self, data: LineData, begins: Begins, tells: Tells) -> InEpochs[LearnedLines]:
         """Return a training on the rows of the lines; calibrate what it has learned."""

@@ -1,22 +1,33 @@
 """What is asked of Arrow: its modules, types of columns, and batches cut by the size of their cells.
 
-A few bytes on disk may be gigabytes of cells: a dictionary keeps a long string once for any number of rows,
-and a string that repeats itself is compressed well. So batches are cut by the size of their decoded cells.
 Arrow is imported when the first table is read.
 """
 
 import functools
 import importlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 
 @functools.cache
 def pyarrow(module: str = "pyarrow") -> Any:
     """Import pyarrow or a module of it."""
     return importlib.import_module(module)
+
+
+class Unloaded:
+    """A module that is imported when it is first used."""
+
+    def __init__(self, name: str) -> None:
+        """Take the name of the module."""
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(pyarrow(self._name), name)
+
+
+pa: Any = Unloaded("pyarrow")
+pc: Any = Unloaded("pyarrow.compute")
 
 
 def holds_tokens(kind: Any) -> bool | None:
@@ -28,7 +39,7 @@ def holds_tokens(kind: Any) -> bool | None:
 
 def is_text(kind: Any) -> bool:
     """Return whether cells of an Arrow type, or those of its dictionary, are strings or bytes."""
-    kind = kind.value_type if pyarrow().types.is_dictionary(kind) else kind
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return str(kind).removeprefix("large_").removesuffix("_view") in ("string", "binary")
 
 
@@ -37,41 +48,32 @@ def is_list(kind: Any) -> bool:
     return "list" in str(kind).partition("<")[0]
 
 
-def decoded_slices(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Yield record batches, cut so that the cells of each, taken from their dictionaries, have few bytes.
+def decoded_slices(batch: Any, size: int, rows: int) -> Iterator[Any]:
+    """Yield the parts of a record batch, each of which has at most `size` bytes of decoded cells, or one row.
 
-    That is at most `size` bytes, or one row.
+    A few bytes on disk may be gigabytes of cells: a dictionary keeps a long string once for any number of
+    rows, and a string that repeats itself is compressed well.
+
+    rows   of a part at most
     """
-    for batch in batches:
-        if batch.nbytes <= size and "dictionary" not in str(batch.schema.types):
-            yield batch
-            continue
-        ends = np.cumsum(sum(map(_cell_bytes, batch.columns), np.zeros(len(batch), np.int64)))
-        first = 0
-        while first < len(batch):
-            before = ends[first - 1] if first else 0
-            last = max(first + 1, int(np.searchsorted(ends, before + size, "right")))
-            yield batch.slice(first, last - first)
-            first = last
+    if len(batch) > rows or (len(batch) > 1 and decoded_bytes(batch) > size):
+        for part in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
+            yield from decoded_slices(part, size, rows)
+    else:
+        yield batch
 
 
-def _cell_bytes(cells: Any) -> Any:
-    """Return about how many bytes each cell has after it was taken from its dictionary."""
-    pa, compute = pyarrow(), pyarrow("pyarrow.compute")
-    if pa.types.is_dictionary(cells.type):
-        sizes = np.append(_cell_bytes(cells.dictionary), 0)
-        ids = cells.indices.fill_null(len(sizes) - 1).to_numpy(zero_copy_only=False)
-        return sizes[np.clip(ids, 0, len(sizes) - 1)]  # wrong ones are refused when the cells are taken
-    if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
-        return compute.binary_length(cells).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    if holds_tokens(cells.type):
-        sizes = compute.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
-        ends, tokens = np.cumsum(sizes), _cell_bytes(cells.flatten())
-        sums = np.concatenate([[0], np.cumsum(tokens)])
-        return sums[ends] - sums[ends - sizes]
-    return np.full(len(cells), cells.nbytes // max(len(cells), 1), np.int64)
+def decoded_bytes(batch: Any) -> int:
+    """Return about how many bytes the cells of a batch have after they were taken from dictionaries."""
+    return sum(map(_cell_bytes, batch.columns))
 
 
-def own_bytes(batch: Any) -> int:
-    """Return the bytes of a batch without those of dictionaries, which have no rows of their own."""
-    return sum(getattr(column, "indices", column).nbytes for column in batch.columns)
+def _cell_bytes(cells: Any) -> int:
+    if is_list(cells.type):
+        return _cell_bytes(cells.flatten()) + 4 * len(cells)
+    if not pa.types.is_dictionary(cells.type) or not is_text(cells.type):
+        return int(cells.nbytes)
+    ids = cells.indices.drop_null()
+    sizes = pc.binary_length(cells.dictionary.cast(pa.large_binary()))
+    within = pc.and_(pc.greater_equal(ids, 0), pc.less(ids, len(sizes)))  # others are refused later
+    return pc.sum(sizes.take(ids.filter(within))).as_py() or 0

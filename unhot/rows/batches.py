@@ -9,13 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from unhot.errors import DataError
-from unhot.rows.records import Record
 
 EXAMPLES = 5
 LEFT_OUT = "were left out"
 # what a column is read as: a string, one value, or several
 TEXT, VALUE = "text", "value"
 LIST = "list"
+
+
+class Record(NamedTuple):
+    """A record of a text that is not blank."""
+
+    line: int  # the number of its first line
+    raw: bytes  # with its line break
+    row: dict[str, Any] = {}  # what it says, if it was read by itself; nothing if it is bad
+    fault: str = ""  # what is wrong with it, likewise
 
 
 class RowBatch(NamedTuple):
@@ -100,26 +108,25 @@ class RowReport:
 
 @dataclass
 class TextReport(RowReport):
-    """What became of rows of texts: all rows are read or bad, or have no text, unless these are read, too."""
+    """What became of rows of texts; those that are not bad and not left out were read."""
 
-    without_text: int = 0
     empty: str = LEFT_OUT  # what becomes of rows without a text
-
-    def read(self) -> int:
-        """Return how many rows were read."""
-        return self.rows - self.bad - self.without_text * (self.empty == LEFT_OUT)
+    without_text: int = 0
+    without_label: int = 0  # of rows that need one: these are left out
+    several_labels: int = 0
 
     def take_texts(self, batch: RowBatch, nulls: int) -> None:
         """Count the rows of a batch, of which some have no text: the cells of bad rows are null, too."""
         self.take(batch)
         self.without_text += nulls - len(batch.faults)
 
-    def odd(self) -> list[tuple[int, str]]:
-        """Return how many rows have no text, and what becomes of them."""
-        return [(self.without_text, f"have no text and {self.empty}")]
-
     def lines(self) -> list[str]:
         """Return lines about rows that are odd or bad, for people; an empty list if there are none."""
-        read = (self.read(), "were read") if self.read() < self.rows else (0, "")
-        told = [f"{rows:,} of {self.rows:,} rows {what}" for rows, what in (read, *self.odd()) if rows]
-        return told + super().lines()
+        left = self.bad + self.without_label + self.without_text * (self.empty == LEFT_OUT)
+        told = {
+            "were read": self.rows - left if left else 0,
+            f"have no label and {LEFT_OUT}": self.without_label,
+            f"have no text and {self.empty}": self.without_text,
+        }
+        odd = [f"{rows:,} of {self.rows:,} rows {what}" for what, rows in told.items() if rows]
+        return odd + super().lines()

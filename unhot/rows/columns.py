@@ -1,8 +1,5 @@
 """Which column of a table is the text, and which the labels."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 from unhot.errors import DataError
 from unhot.rows.batches import OpenedRows
 
@@ -10,15 +7,11 @@ TEXT_NAME = "text"
 LABEL_NAMES = ("label", "labels")
 
 
-class ChosenColumn(NamedTuple):
-    """The column that holds the text."""
+def text_column(opened: OpenedRows, asked: str | None, apart: str | None = None, lists: bool = False) -> str:
+    """Choose the column asked for, else `text`, else the only one, except `apart`, that can be text.
 
-    name: str
-    tokens: bool  # cells are lists of tokens
-
-
-def text_column(opened: OpenedRows, asked: str | None, apart: str | None = None) -> ChosenColumn:
-    """Choose the column asked for, else `text`, else the only one, except `apart`, that can be text."""
+    lists  whether it may hold lists of tokens
+    """
     where, columns = opened.where, {name: held for name, held in opened.holds.items() if name != apart}
     able = [name for name, tokens in columns.items() if tokens is not None]
     kinds = {False: "text", True: "tokens", None: "no text"}
@@ -35,24 +28,18 @@ def text_column(opened: OpenedRows, asked: str | None, apart: str | None = None)
     name = asked or (TEXT_NAME if TEXT_NAME in able else able[0])
     if opened.names.count(name) > 1:
         raise DataError(f"{where}: several columns are called {name!r}: rename all but one of them")
-    return ChosenColumn(name, bool(columns[name]))
-
-
-def string_column(opened: OpenedRows, asked: str | None, apart: str | None = None) -> str:
-    """Choose the same; raise a `DataError` if it holds lists of tokens."""
-    name, tokens = text_column(opened, asked, apart)
-    if tokens:
-        raise DataError(f"{opened.where}: column {name!r} holds lists of tokens: give a column of strings")
+    if columns[name] and not lists:
+        raise DataError(f"{where}: column {name!r} holds lists of tokens: give a column of strings")
     return name
 
 
 def label_column(opened: OpenedRows, asked: str | None) -> str:
     """Choose the column of the labels: the one asked for, else `label`, else `labels`."""
-    wanted: Sequence[str] = LABEL_NAMES if asked is None else (asked,)
-    found = next((name for name in wanted if name in opened.holds), None)
-    if found is None:
-        raise DataError(
-            f"{opened.where}: there is no column {' or '.join(wanted)}: name the one of the labels "
-            f"(label_column=, or --label-column); the columns are {', '.join(opened.names) or 'none'}"
-        )
-    return found
+    wanted = LABEL_NAMES if asked is None else (asked,)
+    for name in wanted:
+        if name in opened.holds:
+            return name
+    raise DataError(
+        f"{opened.where}: there is no column {' or '.join(wanted)}: name the one of the labels "
+        f"(label_column=, or --label-column); the columns are {', '.join(opened.names) or 'none'}"
+    )

@@ -13,13 +13,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-
 from unhot.atomic import replacing
 from unhot.errors import ConfigError, DataError, one_of
-from unhot.rows.arrow import pyarrow
+from unhot.rows.arrow import pa
 from unhot.rows.batches import TEXT, OpenedRows, RowBatch, TextReport
-from unhot.rows.columns import string_column
+from unhot.rows.columns import text_column
 from unhot.rows.opening import PACKED, TextFile, ending_kind, format_of, open_file, recognized
 from unhot.rows.paths import PathLike, find_files
 from unhot.rows.remote import as_path, uploaded
@@ -83,7 +81,7 @@ def copy_rows(
         one_of("format of the copy", to, tuple(WRITERS))
         if to != table.kind:
             report.fate = "are empty in the copy, which has another format"
-        text = string_column(table, column) if table.names else ""
+        text = text_column(table, column) if table.names else ""
         _check_names(table.where, table.names, new)
         if text and table.kind != "text":
             report.say(table.where, recognized(table.where, table.kind, text=text))
@@ -94,7 +92,7 @@ def copy_rows(
                 _check_names(batch.where, _later_names(batch, table, new), new)
                 texts = strings(batch.cells[text], batch.where) if text else [None] * batch.size
                 report.take_texts(batch, texts.count(None))
-                yield batch, _columns(columns_of, texts, new)
+                yield batch, _new_rows(columns_of, texts, new)
                 on_progress(*table.progress())
 
         with opened_result(out) as file:
@@ -110,7 +108,7 @@ def text_rows(file: TextFile) -> OpenedRows:
     def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
         for block in file.blocks():
             lines = block.data.replace(b"\r\n", b"\n").split(b"\n")[:-1]
-            cells = {"text": pyarrow().array(lines, pyarrow().binary())}
+            cells = {"text": pa.array(lines, pa.binary())}
             dicts = partial(list[dict[str, Any]], [{}] * len(lines))
             yield RowBatch(file.where, len(lines), cells, "line", block.line, dicts=dicts)
 
@@ -125,20 +123,17 @@ def _later_names(batch: RowBatch, table: OpenedRows, new: list[str]) -> list[str
     return [*chain.from_iterable(batch.dicts())] if suspicious else []
 
 
-def _columns(columns_of: NewColumns, texts: list[str | None], new: list[str]) -> list[list[Any]]:
-    """Return the new columns of texts, with None where a text is None."""
+def _new_rows(columns_of: NewColumns, texts: list[str | None], new: list[str]) -> list[tuple[Any, ...]]:
+    """Return the new values of each row, with nulls where there is no text."""
     there = [text for text in texts if text is not None]
-    columns = columns_of(there) if there else [[] for _ in new]
+    columns = columns_of(there) if there else [[]] * len(new)
     if [len(values) for values in columns] != [len(there)] * len(new):
         raise ConfigError(
             f"columns_of returned columns of {[len(values) for values in columns]} values: it must "
             f"return the {len(new)} columns {', '.join(new)}, with {len(there)} values for as many texts"
         )
-    places = np.cumsum([text is not None for text in texts]) - 1
-    return [
-        [None if text is None else values[place] for text, place in zip(texts, places, strict=True)]
-        for values in columns
-    ]
+    rest, nothing = zip(*columns, strict=True), (None,) * len(new)
+    return [nothing if text is None else next(rest) for text in texts]
 
 
 def _check_names(where: str, names: Sequence[str], new: list[str]) -> None:

@@ -1,21 +1,20 @@
-"""JSON lines: an object a line; and JSON: a list of objects.
+"""JSON lines: an object a line; and JSON: a list of objects or of strings.
 
-A typed decoder reads the fields that are needed of all lines of a block. Where a block has a line that it
-does not accept, Python's `json`, which accepts more, reads that block again and names the bad lines.
+A typed decoder reads the fields that are needed of all lines of a block. Python's `json` accepts more, such
+as half characters.
 """
 
 import contextlib
-import functools
 import json
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
 from unhot.errors import DataError
-from unhot.rows.batches import OpenedRows, RowBatch
-from unhot.rows.records import RowBlock
-from unhot.rows.values import CHUNK, columns_of, dict_batch, value_batch
+from unhot.rows.batches import OpenedRows, Record, RowBatch
+from unhot.rows.records import RowBlock, block_rows
+from unhot.rows.values import CHUNK, columns_of, value_batch
 from unhot.vocab.vocabulary import decode_word
 
 HEAD = 1000  # rows that show the columns
@@ -24,52 +23,39 @@ HEAD = 1000  # rows that show the columns
 def open_json_lines(blocks: Iterator[RowBlock], where: str, unit: str = "line") -> OpenedRows:
     """Open JSON lines; the first rows decide which columns there are."""
     first = next(blocks, RowBlock(b"", 1))  # a list may be empty
-    holds = columns_of(_parsed(first, HEAD)[0])
+    holds = columns_of(record.row for record in islice(_objects(first), HEAD))
 
     def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
         import msgspec
 
-        keys = {f"_{number}": name for number, name in enumerate(wanted)}
-        decoder = None
+        keys, decoder = {f"_{number}": name for number, name in enumerate(wanted)}, None
         with contextlib.suppress(ValueError):  # msgspec takes no names with quotes or half characters
             kind = msgspec.defstruct("Row", [(key, Any, None) for key in keys], rename=keys, gc=False)
-            decoder = msgspec.json.Decoder(kind)
+            decoder = msgspec.json.Decoder(kind) if wanted else None
+
+        def at_once(data: bytes, rows: RowBatch) -> RowBatch | None:
+            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                found = [] if decoder is None else decoder.decode_lines(data)
+                columns = [[*map(attrgetter(key), found)] for key in keys]
+                return None if decoder is None else value_batch(rows, wanted, columns, len(found), {})
+            return None
+
         for block in chain([first], blocks):
-            yield _batch(block, where, unit, wanted, decoder)
+            yield block_rows(block, RowBatch(where, 0, {}, unit), wanted, at_once, _objects)
 
     return OpenedRows(where, "jsonl", [*holds], holds, batches)
 
 
-def _batch(block: RowBlock, where: str, unit: str, wanted: Mapping[str, str], decoder: Any) -> RowBatch:
-    """Return the rows of a block; blank lines are none."""
-    import msgspec
-
-    empty = RowBatch(
-        where, 0, {}, unit, records=functools.cache(block.lines), dicts=lambda: _parsed(block)[0]
-    )
-    if decoder is None or not wanted:
-        return dict_batch(empty, wanted, *_parsed(block))
-    try:
-        rows = decoder.decode_lines(block.data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return dict_batch(empty, wanted, *_parsed(block))
-    columns = [[*map(attrgetter(f"_{number}"), rows)] for number in range(len(wanted))]
-    return value_batch(empty, wanted, columns, len(rows), {})
-
-
-def _parsed(block: RowBlock, most: int | None = None) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """Return the objects of lines, and what is wrong with lines that hold none."""
-    rows: list[dict[str, Any]] = []
-    faults: dict[int, str] = {}
-    for place, (_, line) in enumerate(block.lines()[:most]):
+def _objects(block: RowBlock) -> Iterator[Record]:
+    """Yield the objects of lines, and what is wrong with lines that hold none."""
+    for record in block.lines():
+        row: Any = None
         try:
-            row = json.loads(decode_word(line))
+            row = json.loads(decode_word(record.raw))
+            fault = "" if isinstance(row, dict) else f"is of type {type(row).__name__}, not an object"
         except (ValueError, RecursionError) as error:
-            row, faults[place] = {}, f"is not valid JSON ({error})"
-        if not isinstance(row, dict):
-            row, faults[place] = {}, f"is of type {type(row).__name__}, not an object"
-        rows.append(row)
-    return rows, faults
+            fault = f"is not valid JSON ({error})"
+        yield record._replace(row={} if fault else row, fault=fault)
 
 
 def list_blocks(text: bytes, where: str) -> Iterator[RowBlock]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.rows.arrow import pyarrow
+from unhot.rows.arrow import pa, pc
 from unhot.rows.values import as_bytes
 from unhot.types import Bytes, Doubles
 from unhot.vocab.vocabulary import decode_word
@@ -33,50 +33,48 @@ UNITS = (1e11, 1e14, 1e17)  # medians of times above these are in milli-, micro-
 
 def numbers_of(cells: Any) -> tuple[Doubles, Bytes]:
     """Return the numbers in a column, NaN where there is none, and what each cell is."""
-    return _checked(*_read(cells, dates=False))
+    return times_of(cells, dates=False)
 
 
-def times_of(cells: Any, format: str | None = None) -> tuple[Doubles, Bytes]:
+def times_of(cells: Any, format: str | None = None, dates: bool = True) -> tuple[Doubles, Bytes]:
     """Return the seconds in a column, in their own unit if they are numbers, and what each cell is.
 
+    Those that are too large, infinite or before the year 1 are bad.
+
     format   as `datetime.strptime` takes it, of cells that are strings
+    dates    False: only numbers are good
     """
-    return _checked(*_read(cells, dates=True, format=format))
-
-
-def _checked(values: Doubles, kinds: Any) -> tuple[Doubles, Bytes]:
-    """Return values and what they are; those that are too large, infinite or before the year 1 are bad."""
+    values, kinds = _read(cells, dates, format)
     good = np.abs(np.nan_to_num(values, nan=np.inf)) <= LARGEST
     good &= (kinds != DATE) | (values >= FIRST)
     return values, np.where(good, kinds, BAD).astype(np.uint8)
 
 
-def _read(cells: Any, dates: bool, format: str | None = None) -> tuple[Doubles, Any]:
+def _read(cells: Any, dates: bool, format: str | None) -> tuple[Doubles, Any]:
     """Read all cells at once if Arrow can read them all, or else one by one."""
-    arrow, types = pyarrow(), pyarrow("pyarrow.types")
+    raw, types = as_bytes(cells), pa.types
     if types.is_integer(cells.type) or types.is_floating(cells.type) or types.is_decimal(cells.type):
         return _doubles(cells), PLAIN_NUMBER
     if dates and (types.is_timestamp(cells.type) or types.is_date(cells.type)):
         return _seconds(cells), DATE
-    raw = as_bytes(cells)
-    if format is None:
-        with contextlib.suppress(arrow.ArrowInvalid):  # one is no number
-            return _doubles(raw.cast(arrow.large_string()).cast(arrow.float64())), PLAIN_NUMBER
-    if format is None and dates:
-        with contextlib.suppress(arrow.ArrowInvalid):  # one is no date
-            texts = raw.cast(arrow.large_string())
-            return _seconds(pyarrow("pyarrow.compute").replace_substring_regex(texts, IN_UTC, "")), DATE
+    with contextlib.suppress(pa.ArrowInvalid):  # one is no number
+        if format is None:
+            return _doubles(raw.cast(pa.large_string()).cast(pa.float64())), PLAIN_NUMBER
+    with contextlib.suppress(pa.ArrowInvalid):  # one is no date
+        if format is None and dates:
+            texts = raw.cast(pa.large_string())
+            return _seconds(pc.replace_substring_regex(texts, IN_UTC, "")), DATE
     found = [_one(decode_word(text or b"").strip(BLANKS), dates, format) for text in raw.to_pylist()]
     return np.array([value for value, _ in found]), np.array([kind for _, kind in found])
 
 
 def _doubles(cells: Any) -> Doubles:
-    return np.array(cells.cast(pyarrow().float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+    return np.array(cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
 
 def _seconds(cells: Any) -> Doubles:
     """Return strings, dates or timestamps of Arrow as seconds since 1970."""
-    return _doubles(cells.cast(pyarrow().timestamp("us"), safe=False).cast(pyarrow().int64())) / 1e6
+    return _doubles(cells.cast(pa.timestamp("us"), safe=False).cast(pa.int64())) / 1e6
 
 
 def _one(text: str, dates: bool, format: str | None) -> tuple[float, int]:
@@ -105,11 +103,10 @@ def in_seconds(times: Doubles) -> Doubles:
     """Return times that are numbers in seconds: they may be in smaller units, or dates such as 20240115."""
     middle = np.median(times[:: 1 + times.size // 100_000])
     if DATES[0] <= middle <= DATES[1] and (times % 1 == 0).all():
-        days = pyarrow().array(times.astype(np.int64)).cast(pyarrow().string())
-        compute = pyarrow("pyarrow.compute")
-        found = compute.strptime(days, "%Y%m%d", "s", error_is_null=True)
+        days = pa.array(times.astype(np.int64)).cast(pa.string())
+        found = pc.strptime(days, "%Y%m%d", "s", error_is_null=True)
         # Arrow takes 20230231 for the third of March
-        found = compute.if_else(compute.equal(compute.strftime(found, "%Y%m%d"), days), found, None)
+        found = pc.if_else(pc.equal(pc.strftime(found, "%Y%m%d"), days), found, None)
         if 0 < 2 * found.null_count < len(found):
             raise DataError(
                 f"{found.null_count:,} of {len(found):,} times are no dates, such as "

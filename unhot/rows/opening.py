@@ -4,6 +4,7 @@ The ending before that of a compression tells the kind: `x.csv.gz` is csv. JSON 
 first line, whatever their name is: data sets call them .json, .json.gz or .json.zst.
 """
 
+import contextlib
 import csv
 import json
 import re
@@ -108,118 +109,53 @@ def marked_kind(path: Path | None) -> str | None:
     named = ENDINGS.get(path.suffix.lower())
     if named in MARKED:  # even if it is damaged: reading it raises the error
         return named
-    try:
-        with path.open("rb") as file:
-            head = file.read(len(ARROW))
-            file.seek(-min(len(ARROW), file.seek(0, 2)), 2)
-            tail = file.read()
-    except OSError:  # opening it for reading will raise an error that explains this
-        return None
-    for kind, (mark, _) in MARKED.items():
-        if head.startswith(mark) and tail.endswith(mark) and path.stat().st_size > len(mark):
-            return kind
+    # opening it for reading will raise an error that explains what fails here
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        head = file.read(len(ARROW))
+        file.seek(-min(len(ARROW), file.seek(0, 2)), 2)
+        tail, large = file.read(), path.stat().st_size > len(ARROW)
+        for kind, (mark, _) in MARKED.items():
+            if large and head.startswith(mark) and tail.endswith(mark):
+                return kind
     return None
 
 
 def text_kind(path: Path | None, head: bytes, form: RowFormat = AS_IT_IS) -> str:
     """Return the kind of a text with these first bytes: a kind, or list (of JSON objects or strings)."""
-    named, asked = ending_kind(path) if path is not None else None, form.kind
-    body = head.lstrip(b" \t\r\n")
-    if asked in (None, "jsonl") and LIST_START.match(body):
+    body, named = head.lstrip(b" \t\r\n"), None if path is None else ending_kind(path)
+    line = body.partition(b"\n")[0]
+    if form.kind in (None, "jsonl") and LIST_START.match(body):
         return "list"
-    if asked is None and _is_object(body.partition(b"\n")[0], whole=b"\n" in body or len(head) < HEAD):
+    if form.kind is not None:
+        return form.kind
+    if _is_object(line, whole=b"\n" in body or len(head) < HEAD):
         return "jsonl"
-    if asked is None and (form.header or form.separator):
+    if form.header or form.separator:
         return named if named in SEPARATORS else "csv"
-    header = decode_word(body.partition(b"\n")[0]).strip("\r")
-    for kind in ("csv", "tsv") if asked is None and named is None else ():
-        fields = {field.strip('"') for field in header.split(SEPARATORS[kind])}
+    for kind in ("csv", "tsv") if named is None else ():
+        fields = {field.strip('"') for field in decode_word(line).strip("\r").split(SEPARATORS[kind])}
         if len(fields) > 1 and fields & {TEXT_NAME, *LABEL_NAMES}:
             return kind  # the line is a header, whatever the file is called
     suffixes = [] if path is None else [suffix.lower() for suffix in path.suffixes[-2:]]
-    if asked is None and named == "jsonl" and ".json" in suffixes and b"\n" in body:
+    if named == "jsonl" and ".json" in suffixes and b"\n" in body:
         raise DataError(
             f"{path}: is neither JSON lines, an object a line, nor a JSON list of objects or strings: write "
             "one of these, or say what it is (kind=, or --format text|csv|tsv|jsonl)"
         )
-    return asked or named or "text"
+    return named or "text"
 
 
 def _is_object(line: bytes, whole: bool) -> bool:
     """Return whether a line is a JSON object, or begins as one if it is not whole."""
-    if not whole:
-        return line.startswith(b'{"')
-    if not line.startswith(b"{"):
-        return False
-    try:
+    with contextlib.suppress(ValueError, RecursionError):
         return isinstance(json.loads(decode_word(line)), dict)
-    except (ValueError, RecursionError):
-        return False
+    return not whole and line.startswith(b'{"')
 
 
 def recognized(where: str, kind: str, **columns: str) -> str:
     """Return what a file was recognized as, and which columns were taken, for people."""
     taken = "".join(f", {role} = {name}" for role, name in columns.items())
     return f"{where}: read as {SAID.get(kind, kind)}{taken}"
-
-
-class TextFile:
-    """A file of text that is being read: its kind, and its records."""
-
-    def __init__(self, path: Path | None, form: RowFormat = AS_IT_IS) -> None:
-        """Open a file, or standard input (None), and find its kind."""
-        self._stream = TextStream(path)
-        self.where, self.marked = self._stream.name, self._stream.marked
-        try:
-            self.head = self._stream.peek(HEAD)
-            self.kind = text_kind(path, self.head, form)
-            check_delimited(self.where, self.kind, form)
-        except UnhotError:
-            self.close()
-            raise
-        self._size = path.stat().st_size if path is not None and path.is_file() else None
-        self._read, self._form = 0, form
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the text, some bytes at a time, and close the file."""
-        try:
-            for text in self._stream if self._form.force else checked(self._stream, self.where):
-                self._read += len(text)
-                yield text
-        finally:
-            self.close()
-
-    def blocks(self, size: int = BLOCK, quotes: bool = False) -> Iterator[RowBlock]:
-        """Yield blocks of records; with quotes, a field may hold line feeds."""
-        return blocks_of(self.pieces(), size, self.where, quotes)
-
-    def progress(self) -> tuple[int, int | None]:
-        """Return the bytes that were read, on disk if the file is a regular one, and their total."""
-        return (self._read, None) if self._size is None else (self._stream.position(), self._size)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
-
-    def rows(self, kind: str | None = None, size: int = BLOCK) -> OpenedRows:
-        """Open the rows of the file as those of its kind, or of another one, which is no plain text."""
-        kind = kind if kind and self.kind != "list" else self.kind
-        if kind == "list":
-            text = b"".join(self.pieces())
-            opened = open_json_lines(list_blocks(text, self.where), self.where, "row")
-        elif kind == "jsonl":
-            opened = open_json_lines(self.blocks(), self.where)
-        else:
-            quotes, how = kind not in UNQUOTED, self._form
-            opened = open_delimited(
-                self.blocks(size, quotes),
-                self.where,
-                kind,
-                separator=how.separator,
-                names=how.header,
-                quotes=quotes,
-            )
-        return opened._replace(progress=self.progress, close=self.close)
 
 
 def check_delimited(where: str, kind: str, form: RowFormat) -> None:
@@ -231,10 +167,56 @@ def check_delimited(where: str, kind: str, form: RowFormat) -> None:
         )
 
 
+class TextFile(TextStream):
+    """A file of text that is being read: its kind, and its records."""
+
+    def __init__(self, path: Path | None, form: RowFormat = AS_IT_IS) -> None:
+        """Open a file, or standard input (None), and find its kind."""
+        super().__init__(path)
+        self.where, self._form = self.name, form
+        self._size = path.stat().st_size if path is not None and path.is_file() else None
+        self._taken = 0  # bytes of text
+        try:
+            self.head = self.peek(HEAD)
+            self.kind = text_kind(path, self.head, form)
+            check_delimited(self.where, self.kind, form)
+        except UnhotError:
+            self.close()
+            raise
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the text, some bytes at a time, and close the file."""
+        with contextlib.closing(self):
+            for text in self if self._form.force else checked(self, self.where):
+                self._taken += len(text)
+                yield text
+
+    def blocks(self, size: int = BLOCK, quotes: bool = False) -> Iterator[RowBlock]:
+        """Yield blocks of records; with quotes, a field may hold line feeds."""
+        return blocks_of(self.pieces(), size, self.where, quotes)
+
+    def progress(self) -> tuple[int, int | None]:
+        """Return the bytes that were read, on disk if the file is a regular one, and their total."""
+        return (self._taken, None) if self._size is None else (self.position(), self._size)
+
+    def rows(self, kind: str | None = None, size: int = BLOCK) -> OpenedRows:
+        """Open the rows of the file as those of its kind, or of another one, which is no plain text."""
+        kind, how = kind if kind and self.kind != "list" else self.kind, self._form
+        if kind == "list":
+            blocks = list_blocks(b"".join(self.pieces()), self.where)
+            opened = open_json_lines(blocks, self.where, "row")
+        elif kind == "jsonl":
+            opened = open_json_lines(self.blocks(), self.where)
+        else:
+            quotes = kind not in UNQUOTED
+            blocks, names = self.blocks(size, quotes), how.header
+            opened = open_delimited(blocks, self.where, kind, how.separator, names, quotes)
+        return opened._replace(progress=self.progress, close=self.close)
+
+
 def open_file(path: Path | None, form: RowFormat = AS_IT_IS) -> OpenedRows | TextFile:
     """Open a file, or standard input (None), as rows; plain text is what it is."""
-    kind = form.kind
-    marked = kind if kind in MARKED else None if kind else marked_kind(path)
+    marked = form.kind if form.kind in MARKED else None if form.kind else marked_kind(path)
     if marked is None:
         text = TextFile(path, form)
         return text if text.kind == "text" else text.rows()

@@ -1,25 +1,26 @@
-"""Text in blocks of whole records. A record is a line, or several if a field in quotes holds line breaks."""
+"""Text in blocks of whole records, and blocks as batches of rows.
 
+A record is a line, or several if a field in quotes holds line breaks. A format has two readers. One reads a
+block at once. The other one reads it record by record, accepts all that is right, and says what is wrong; it
+reads the blocks that the first one does not accept.
+"""
+
+import functools
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unhot.errors import DataError
+from unhot.rows.batches import Record, RowBatch
+from unhot.rows.values import value_batch
 
 LONGEST = 1 << 27  # bytes of a line
 MOST_HELD = 1 << 25  # bytes that are searched for the end of a field in quotes
 BLANKS = b" \t\r\n"
 FEED, QUOTE = b'\n"'
-
-
-class Record(NamedTuple):
-    """A record that is not blank."""
-
-    line: int  # the number of its first line
-    raw: bytes  # with its line break
 
 
 class RowBlock(NamedTuple):
@@ -32,6 +33,32 @@ class RowBlock(NamedTuple):
         """Return the lines that are not blank."""
         numbered = enumerate(io.BytesIO(self.data), self.line)
         return [Record(number, line) for number, line in numbered if line.strip(BLANKS)]
+
+
+def block_rows(
+    block: RowBlock,
+    empty: RowBatch,
+    wanted: Mapping[str, str],
+    at_once: Callable[[bytes, RowBatch], RowBatch | None],
+    one_by_one: Callable[[RowBlock], Iterator[Record]],
+    missing: Any = None,
+    quotes: bool = False,
+) -> RowBatch:
+    """Return the rows of a block.
+
+    missing  the value of a cell that is missing
+    quotes   a record with a quote may have several lines
+    """
+    parsed = functools.cache(lambda: [*one_by_one(block)])
+    records = parsed if quotes and b'"' in block.data else functools.cache(block.lines)
+    rows = empty._replace(records=records, dicts=lambda: [each.row for each in parsed()])
+    found = at_once(block.data, rows)
+    if found is not None:
+        return found
+    faults = {place: each.fault for place, each in enumerate(parsed()) if each.fault}
+    cells = [[each.row.get(name) for each in parsed()] for name in wanted]
+    cells = [[None if value == missing else value for value in column] for column in cells]
+    return value_batch(rows, wanted, cells, len(parsed()), faults)
 
 
 def blocks_of(text: Iterable[bytes], size: int, where: str, quotes: bool = False) -> Iterator[RowBlock]:

@@ -21,6 +21,7 @@ from urllib.parse import parse_qsl, unquote
 
 from unhot.errors import DataError, UnhotError
 from unhot.leftovers import scratch_folder
+from unhot.rows.arrow import Unloaded, pa
 
 # maybe an option of a command, a scheme, a user, a place, a query; a user has no slash, but a secret key may
 # have some, and a port is no password
@@ -40,6 +41,7 @@ HIDDEN = (".", "_")  # how files and folders begin that are no data: .unhot-...,
 PIECE = 1 << 21  # bytes of a request: fewer take about as long
 SECONDS = 5.0  # to wait for a server of S3, which is tried three times
 
+fs: Any = Unloaded("pyarrow.fs")
 _whole: dict[str, str] = {}  # shown address -> what it was given as
 
 
@@ -88,8 +90,7 @@ class RemotePath:
         size   its bytes, if they are known: otherwise it is read like a pipe
         """
         self.shown, self.secrets = shown, secrets
-        self.system, self.key = system, key
-        self.size = size
+        self.system, self.key, self.size = system, key, size
 
     def __getattr__(self, name: str) -> Any:
         return getattr(PurePosixPath(self.__dict__["shown"]), name)
@@ -119,7 +120,6 @@ class RemotePath:
 
     def found(self) -> list[Any]:
         """Return this file, or the files below this folder or that match this pattern, sorted."""
-        fs, pattern = importlib.import_module("pyarrow.fs"), f"/{self.key}"
         with self.explained():
             this = self.system.get_file_info(self.key)
             if this.is_file:
@@ -135,7 +135,7 @@ class RemotePath:
             for info in sorted(infos, key=lambda info: str(info.path))
             if info.is_file
             and not info.base_name.startswith(HIDDEN)
-            and (whole or any(place.match(pattern) for place in _places(info.path)))
+            and (whole or _matches(info.path, self.key))
         ]
         if not files:
             raise DataError(f"{self}: no such file or folder, and no match: {CHECK}")
@@ -151,17 +151,15 @@ class RemotePath:
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a small file in this folder; none if there is no such file."""
-        key = f"{self.key}/{name}"
         with self.explained():
-            found = self.system.get_file_info(key).is_file
-            return bytes(self.system.open_input_file(key).read()) if found else b""
+            info = self.system.get_file_info(f"{self.key}/{name}")
+            return bytes(self.system.open_input_file(info.path).read()) if info.is_file else b""
 
     def copy(self, file: Path, *, upload: bool = False) -> None:
         """Copy this file to a local one, or a local one to this one.
 
         It is one call, which Ctrl-C does not cut: Arrow would take what it has for the whole file.
         """
-        fs = importlib.import_module("pyarrow.fs")
         ends = (self.key, self.system), (str(file.absolute()), fs.LocalFileSystem())
         (source, of), (target, to) = ends[:: -1 if upload else 1]
         with self.explained():
@@ -186,32 +184,23 @@ class RemoteBytes(io.RawIOBase):
 
     def __init__(self, path: RemotePath) -> None:
         """Open the file."""
-        self._path = path
         with path.explained():
-            self._file = path.system.open_input_file(path.key)
-
-    def readable(self) -> bool:
-        """Return True: the file can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return whether the file can be read from any place."""
-        return bool(self._file.seekable())
-
-    def readinto(self, buffer: Any) -> int:
-        """Read bytes; return how many."""
-        with self._path.explained():
-            return int(self._file.readinto(buffer))
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place, and return it."""
-        return int(self._file.seek(offset, whence))
+            file = path.system.open_input_file(path.key)
+        self.readinto, self.seek = path.explained()(file.readinto), file.seek  # type: ignore[method-assign]
+        self.readable, self.seekable = file.readable, file.seekable  # type: ignore[method-assign]
 
 
-def _places(key: str) -> tuple[PurePosixPath, ...]:
-    """Return a file and all folders above it, as absolute paths: a pattern must match all of one."""
+def native_file(path: Path) -> Any:
+    """Return a file of Arrow's, here or on another machine."""
+    if isinstance(path, RemotePath):
+        return path.system.open_input_file(path.key)
+    return pa.memory_map(str(path))
+
+
+def _matches(key: str, pattern: str) -> bool:
+    """Return whether a file, or a folder above it, matches a pattern, which is that of a whole path."""
     place = PurePosixPath(f"/{key}")
-    return place, *place.parents
+    return any(each.match(f"/{pattern}") for each in (place, *place.parents))
 
 
 def _connected(shown: str) -> RemotePath:
@@ -221,9 +210,8 @@ def _connected(shown: str) -> RemotePath:
     parts = user, user.partition(":")[2], query
     path = RemotePath(shown, [*filter(None, (*parts, *map(unquote, parts)))])
     with path.explained():
-        fs = importlib.import_module("pyarrow.fs")
         if scheme == "s3":
-            path.system, path.key = _s3(fs, user, place, dict(parse_qsl(query))), place.rstrip("/")
+            path.system, path.key = _s3(user, place, dict(parse_qsl(query))), place.rstrip("/")
         elif scheme in OF_ARROW:
             path.system, path.key = fs.FileSystem.from_uri(whole)
         else:
@@ -232,7 +220,7 @@ def _connected(shown: str) -> RemotePath:
     return path
 
 
-def _s3(fs: Any, user: str, place: str, options: dict[str, str]) -> Any:
+def _s3(user: str, place: str, options: dict[str, str]) -> Any:
     """Return Arrow's file system for S3, or for a server like it; `options`: those in the address."""
     key, _, secret = map(unquote, user.partition(":"))
     there = os.environ.get
@@ -242,8 +230,8 @@ def _s3(fs: Any, user: str, place: str, options: dict[str, str]) -> Any:
     given = {"access_key": key, "secret_key": secret, "endpoint_override": host, "scheme": protocol}
     # whoever gives no region asks Amazon for it
     given |= {"region": region if host or "region" in options else fs.resolve_s3_region(place.split("/")[0])}
-    seconds = {"connect_timeout": SECONDS, "request_timeout": SECONDS}
-    return fs.S3FileSystem(**{name: one for name, one in (given | options).items() if one}, **seconds)
+    chosen: dict[str, Any] = {name: one for name, one in (given | options).items() if one}
+    return fs.S3FileSystem(**chosen | {"connect_timeout": SECONDS, "request_timeout": SECONDS})
 
 
 def upload_files(place: Path, target: RemotePath) -> None:

@@ -5,6 +5,7 @@ if a column has nulls), is spelled "5".
 """
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -12,23 +13,22 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.rows.arrow import is_list, is_text, pyarrow
+from unhot.rows.arrow import is_list, is_text, pa, pc
 from unhot.rows.batches import LIST, TEXT, OpenedRows, RowBatch
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 CHUNK = 1 << 12  # rows of Python that are read at a time
 LISTS = (list, tuple, set, frozenset, np.ndarray)
+ODD = re.compile("bool|binary|decimal|list|struct|map")  # types that Arrow spells in another way
 
 
 def scalar(value: Any) -> Any:
-    """Return a value, or a scalar of Arrow or NumPy, as a value of Python; None if it is missing."""
+    """Return a value, or a scalar of Arrow, NumPy or PyTorch, as a value of Python; None if it is missing."""
     if isinstance(value, str):
         return value
     value = value.as_py() if hasattr(value, "as_py") else value
-    if isinstance(value, np.generic):
-        value = value.astype("datetime64[us]").item() if value.dtype.kind == "M" else value.item()
-    elif getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # a number of PyTorch
-        value = value.item()
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = (value.astype("datetime64[us]") if isinstance(value, np.datetime64) else value).item()
     missing = value is None or type(value).__name__ in ("NAType", "NaTType")
     return None if missing or (isinstance(value, float) and value != value) else value
 
@@ -40,24 +40,23 @@ def spelled(value: Any) -> str | None:
         return decode_word(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if value is None or isinstance(value, str) else str(value)
+    return None if value is None else str(value)
 
 
 def strings(cells: Any, where: str) -> list[Any]:
     """Return a column as values of Python; bytes of strings that are not UTF-8 become lone surrogates."""
-    arrow = pyarrow()
     try:
         if is_list(cells.type):
-            sizes = pyarrow("pyarrow.compute").list_value_length(cells).to_pylist()
             rest = iter(strings(cells.flatten(), where))
+            sizes = pc.list_value_length(cells).to_pylist()
             return [None if size is None else [*islice(rest, size)] for size in sizes]
         if not is_text(cells.type):
             return list(cells.to_pylist())
         raw = as_bytes(cells)
-        with contextlib.suppress(arrow.ArrowInvalid):
-            return list(raw.cast(arrow.large_string()).to_pylist())
+        with contextlib.suppress(pa.ArrowInvalid):
+            return list(raw.cast(pa.large_string()).to_pylist())
         return [None if each is None else _decoded(each) for each in raw.to_pylist()]
-    except (arrow.ArrowException, ValueError, OverflowError) as error:
+    except (pa.ArrowException, ValueError, OverflowError) as error:
         raise DataError(f"{where}: a column cannot be read ({error}): leave it out") from error
 
 
@@ -71,17 +70,16 @@ def _decoded(raw: bytes) -> str:
 
 def as_bytes(cells: Any) -> Any:
     """Return a column as large binary: ids, values; null if a cell is missing or has no spelling."""
-    arrow = pyarrow()
-    if arrow.types.is_dictionary(cells.type):
+    if pa.types.is_dictionary(cells.type):
         return as_bytes(cells.dictionary).take(cells.indices)
-    if arrow.types.is_floating(cells.type):
-        cells = arrow.array(cells.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN is null
-        with contextlib.suppress(arrow.ArrowInvalid):  # unless all are whole
-            cells = cells.cast(arrow.int64())
-    for kind in (arrow.large_binary(), arrow.large_string()):
-        with contextlib.suppress(arrow.ArrowNotImplementedError):
-            return cells.cast(kind).cast(arrow.large_binary())
-    return arrow.nulls(len(cells), arrow.large_binary())
+    if pa.types.is_floating(cells.type):
+        cells = pa.array(cells.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN is null
+        with contextlib.suppress(pa.ArrowInvalid):  # unless all are whole
+            cells = cells.cast(pa.int64())
+    for kind in (pa.large_binary(), pa.large_string()):
+        with contextlib.suppress(pa.ArrowNotImplementedError):
+            return cells.cast(kind).cast(pa.large_binary())
+    return pa.nulls(len(cells), pa.large_binary())
 
 
 def value_lists(cells: Any, where: str) -> list[list[str]]:
@@ -106,32 +104,31 @@ def named_lists(cells: Any, names: Sequence[str], where: str) -> list[list[str]]
 
 
 def open_objects(rows: Iterable[Any], where: str, names: Sequence[str] = ()) -> OpenedRows:
-    """Open rows that are dicts, or tuples of values with these names; the first rows decide."""
+    """Open rows that are dicts, or tuples of values with these names; the first row decides."""
     rest = iter(rows)
     head = [*islice(rest, CHUNK)]
     wide = len(head[0]) if head and isinstance(head[0], (list, tuple)) else -1
 
-    def dict_of(row: Any) -> Any:
+    def row_of(row: Any) -> Any:
         tuples = isinstance(row, (list, tuple)) and len(row) == wide <= len(names)
-        return dict(zip(names, row, strict=False)) if tuples else row
-
-    first = [*map(dict_of, head)]
-    holds = columns_of(row for row in first if isinstance(row, Mapping))
+        return dict(zip(names, row, strict=False)) if tuples else row if isinstance(row, Mapping) else None
 
     def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
-        before, some = 1, first
-        while some:
+        every_row = chain(head, rest)
+        for number, some in enumerate(iter(lambda: [*islice(every_row, CHUNK)], [])):
+            found = [*map(row_of, some)]
             wrong = "is not like the first row: a dict, or a tuple of as many values"
-            faults = {place: wrong for place, row in enumerate(some) if not isinstance(row, Mapping)}
-            found = [row if isinstance(row, Mapping) else {} for row in some]
-            yield dict_batch(RowBatch(where, 0, {}, first=before), wanted, found, faults)
-            before, some = before + len(some), [*map(dict_of, islice(rest, CHUNK))]
+            faults = {place: wrong for place, row in enumerate(found) if row is None}
+            columns = [[(row or {}).get(name) for row in found] for name in wanted]
+            rows = RowBatch(where, 0, {}, first=1 + number * CHUNK)
+            yield value_batch(rows, wanted, columns, len(found), faults)
 
+    holds = columns_of(filter(None, map(row_of, head)))
     return OpenedRows(where, "", [*holds], holds, batches)
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, bool | None]:
-    """Return the columns of rows, and what their first values hold."""
+    """Return the columns of rows, and what their first values hold: see `OpenedRows.holds`."""
     first: dict[str, Any] = {}
     for name, value in chain.from_iterable(row.items() for row in rows):
         if first.get(name) is None:
@@ -139,17 +136,10 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, bool | None]:
     return {name: _holds(value) for name, value in first.items()}
 
 
-def _holds(value: object) -> bool | None:
+def _holds(value: Any) -> bool | None:
     if value is None or isinstance(value, str):
         return False
     return True if isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value) else None
-
-
-def dict_batch(
-    empty: RowBatch, wanted: Mapping[str, str], rows: Sequence[Mapping[str, Any]], faults: dict[int, str]
-) -> RowBatch:
-    """Return rows that are dicts, of which some are bad, as a batch."""
-    return value_batch(empty, wanted, [[row.get(name) for row in rows] for name in wanted], len(rows), faults)
 
 
 def value_batch(
@@ -167,10 +157,9 @@ def value_column(name: str, values: Sequence[Any], wanted: str, faults: dict[int
 
     wanted  TEXT: strings; VALUE: strings, numbers, dates; LIST: these or lists of them
     """
-    arrow = pyarrow()
-    with contextlib.suppress(arrow.ArrowException, TypeError, ValueError, OverflowError):
-        found = arrow.array(values, arrow.string() if wanted == TEXT else None, from_pandas=True)
-        if wanted == TEXT or _is_plain(found.type):
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+        found = pa.array(values, pa.string() if wanted == TEXT else None, from_pandas=True)
+        if not ODD.match(str(found.type)):
             return found
     cells = list[list[bytes]]()
     for place, value in enumerate(map(scalar, values)):
@@ -182,12 +171,5 @@ def value_column(name: str, values: Sequence[Any], wanted: str, faults: dict[int
         words = [] if place in faults else map(spelled, parts)
         cells.append([encode_word(each) for each in words if each is not None])
     if wanted == LIST:
-        return arrow.array(cells, arrow.large_list(arrow.large_binary()))
-    return arrow.array([cell[0] if cell else None for cell in cells], arrow.large_binary())
-
-
-def _is_plain(kind: Any) -> bool:
-    """Return whether Arrow spells values of a type as unhot does."""
-    types = pyarrow("pyarrow.types")
-    texts_or_numbers = types.is_string(kind) or types.is_integer(kind) or types.is_floating(kind)
-    return bool(texts_or_numbers or types.is_temporal(kind) or types.is_null(kind))
+        return pa.array(cells, pa.large_list(pa.large_binary()))
+    return pa.array([cell[0] if cell else None for cell in cells], pa.large_binary())

@@ -1,16 +1,15 @@
 """Write rows with new columns behind the others, in every format.
 
-A writer takes batches with their new columns, the table they come from, and the names of the new columns; it
-yields the bytes of a file.
+A writer takes batches with the new values of their rows, the table they come from, and the names of the new
+columns; it yields the bytes of a file.
 """
 
 import contextlib
 import csv
 import functools
 import importlib
-import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from types import SimpleNamespace
@@ -18,15 +17,14 @@ from typing import Any, TypeAlias
 
 from unhot.errors import DataError
 from unhot.json_file import json_text, plain
-from unhot.rows.arrow import pyarrow
+from unhot.rows.arrow import Unloaded, pa
 from unhot.rows.batches import OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS
-from unhot.rows.opening import UNQUOTED
-from unhot.rows.records import Record
+from unhot.rows.opening import MARKED, UNQUOTED
 from unhot.rows.values import spelled
 from unhot.vocab.vocabulary import decode_word, encode_word
 
-NewRows: TypeAlias = tuple[RowBatch, list[list[Any]]]
+NewRows: TypeAlias = tuple[RowBatch, Sequence[Sequence[Any]]]  # rows, and the new values of each
 Writer = Callable[[Iterator[NewRows], OpenedRows, list[str]], Iterator[bytes]]
 
 BREAKS = str.maketrans("\t\n\r", "   ")  # a label that holds one of these would break its line
@@ -36,16 +34,17 @@ BLANKS = b" \t\r\n"  # white space of JSON
 QUICK_JSON = functools.cache(lambda: importlib.import_module("msgspec.json").Encoder().encode)
 GROUP = 1 << 23  # bytes of a row group that is written
 LARGEST = 1 << 26  # the same if the source has row groups, whose ends it keeps
+ipc: Any = Unloaded("pyarrow.ipc")
+parquet: Any = Unloaded("pyarrow.parquet")
 
 
 def write_lines(batches: Iterator[NewRows], table: OpenedRows, names: list[str]) -> Iterator[bytes]:
     """Yield the new values of each row as a line, and nothing else."""
-    for _, columns in batches:
-        rows = zip(*columns, strict=True)
+    for _, rows in batches:
         yield encode_word("".join(["\t".join(map(_word, _interleaved(row))) + "\n" for row in rows]))
 
 
-def _interleaved(row: tuple[Any, ...]) -> Iterable[Any]:
+def _interleaved(row: Sequence[Any]) -> Iterable[Any]:
     """Return the values of a row; if they are lists, the first value of each, then the second of each."""
     return chain.from_iterable(zip(*row, strict=True)) if isinstance(row[0], list) else row
 
@@ -60,30 +59,23 @@ def write_delimited(
     batches: Iterator[NewRows], table: OpenedRows, names: list[str], kind: str
 ) -> Iterator[bytes]:
     """Yield rows of the same format, whose old fields keep their bytes, or of another one."""
-    header = [*table.names] if table.kind != "text" else []
-    same = table.kind == kind
+    header, same = [*table.names] if table.kind != "text" else [], table.kind == kind
     separator = table.packing["separator"] if same else SEPARATORS[kind]
-    titled = table.names and table.packing.get("header", True)  # a copy of rows without a header has none
-    first = _lines([[*header, *names]] if titled else [], kind, separator)
     between = separator.encode() if header else b""
-    for batch, columns in batches:
-        new = _lines((map(_field, values) for values in zip(*columns, strict=True)), kind, separator)
+    titled = table.names and table.packing.get("header", True)  # a copy of rows without a header has none
+    title = _lines([[*header, *names]] if titled else [], kind, separator)
+    for batch, rows in batches:
+        new = _lines((map(_field, row) for row in rows), kind, separator)
         if same and batch.records:
-            old = _same_rows(batch.records(), batch.faults, between * (len(header) - 1))
+            old = [record.raw.removesuffix(b"\n").removesuffix(b"\r") for record in batch.records()]
+            for place in batch.faults:  # one that has too few fields gets empty ones
+                old[place] += between * (len(header) - 1 - old[place].count(between))
         else:
-            rows = same_columns(batch, header)
-            old = _lines(([_field(row.get(name)) for name in header] for row in rows), kind, separator)
-        first += [row + between + last for row, last in zip(old, new, strict=True)]
-        yield b"".join([row + b"\n" for row in first])
-        first = []
-
-
-def _same_rows(records: Sequence[Record], faults: Mapping[int, str], separators: bytes) -> list[bytes]:
-    """Return the bytes of rows; a bad one that has too few fields gets empty ones."""
-    rows = [record.raw.removesuffix(b"\n").removesuffix(b"\r") for record in records]
-    for place in faults:
-        rows[place] += separators[rows[place].count(separators[:1]) :]
-    return rows
+            dicts = same_columns(batch, header)
+            old = _lines(([_field(row.get(name)) for name in header] for row in dicts), kind, separator)
+        made = [row + between + more for row, more in zip(old, new, strict=True)]
+        yield b"".join([row + b"\n" for row in title + made])
+        title = []
 
 
 def same_columns(batch: RowBatch, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -107,9 +99,8 @@ def _field(value: Any) -> str:
 
 def _lines(rows: Iterable[Iterable[str]], kind: str, separator: str) -> list[bytes]:
     """Return fields as lines; what would break a row is in quotes, or a space if there are no quotes."""
-    lines = list[str]()
+    lines, breaks = list[str](), BREAKS | {ord(separator): " "}
     if kind in UNQUOTED:
-        breaks = BREAKS | {ord(separator): " "}
         return [encode_word(separator.join([each.translate(breaks) for each in row])) for row in rows]
     csv.writer(SimpleNamespace(write=lines.append), delimiter=separator).writerows(rows)
     return [encode_word(line.removesuffix("\r\n")) for line in lines]
@@ -127,100 +118,83 @@ def as_json(value: Any) -> str:
 def write_json_rows(batches: Iterator[NewRows], table: OpenedRows, names: list[str]) -> Iterator[bytes]:
     """Yield rows as JSON lines with new fields behind; an object keeps its bytes, and a bad row gets none."""
     keys = [f"{as_json(name)}: " for name in names]
-    for batch, columns in batches:
-        texts = [
-            [key + as_json(value) for value in values] for key, values in zip(keys, columns, strict=True)
-        ]
-        kept = batch.records() if batch.records and table.kind == "jsonl" else None
-        made = [encode_word(as_json(row)) for row in batch.dicts()] if kept is None else []
-        old = made if kept is None else [record.raw for record in kept]
-        bodies = [line.strip(BLANKS)[:-1].rstrip(BLANKS) for line in old]
-        rows = [
-            body + b", " * (body != b"{") + encode_word(", ".join(more)) + b"}\n"
-            for body, more in zip(bodies, zip(*texts, strict=True), strict=True)
-        ]
-        for place in () if kept is None else batch.faults:
-            rows[place] = old[place]
-        yield b"".join(rows)
-
-
-class PendingBytes(io.BytesIO):
-    """What pyarrow has written and nobody has taken yet; pyarrow ends its file even after an error."""
-
-    taken = 0  # bytes
-
-    def tell(self) -> int:
-        """Return how many bytes were written."""
-        return self.taken + super().tell()
-
-    def take(self) -> bytes:
-        """Return the bytes, and forget them."""
-        data = self.getvalue()
-        self.taken += len(data)
-        self.seek(0)
-        self.truncate()
-        return data
+    for batch, rows in batches:
+        kept = batch.records() if batch.records and table.kind == "jsonl" else ()
+        old = [record.raw for record in kept] or [encode_word(as_json(row)) for row in batch.dicts()]
+        made = list[bytes]()
+        for line, values in zip(old, rows, strict=True):
+            body = line.strip(BLANKS)[:-1].rstrip(BLANKS)
+            more = ", ".join([key + as_json(value) for key, value in zip(keys, values, strict=True)])
+            made.append(body + b", " * (body != b"{") + encode_word(more) + b"}\n")
+        for place in batch.faults if kept else ():
+            made[place] = old[place]
+        yield b"".join(made)
 
 
 def write_arrow(
     batches: Iterator[NewRows], table: OpenedRows, names: list[str], kind: str
 ) -> Iterator[bytes]:
     """Yield a parquet or an Arrow file; the first rows decide the types of its columns."""
-    pending, kept = PendingBytes(), list[Any]()
-    writer = schema = None
+    pending, kept = list[bytes](), list[Any]()  # bytes to yield, rows to write
+    writer: Any = None
+    schema: Any = None
     size = done = 0
     packing = table.packing if table.kind == kind else {}
-    for batch, columns in batches:
-        kept.append(_arrow_rows(batch, table, columns, names, schema))
-        schema = kept[0].schema if schema is None else schema
-        writer = writer or _opened_writer(kind, pending, schema, names, packing.get("compression"))
+    for batch, rows in batches:
+        kept.append(_arrow_rows(batch, table, rows, names, schema))
+        if writer is None:
+            schema = kept[0].schema
+            writer = _opened_writer(kind, pending, schema, names, packing.get("compression", {}))
         size, done = size + kept[-1].nbytes, done + len(kept[-1])
         if done in packing.get("ends", ()) or size > (LARGEST if packing else GROUP):
-            writer.write_table(pyarrow().Table.from_batches(kept))
+            writer.write_table(pa.Table.from_batches(kept))
             kept, size = [], 0
-            yield pending.take()
-    if writer and kept:
-        writer.write_table(pyarrow().Table.from_batches(kept))
-    if writer:
+            yield b"".join(pending)
+            pending.clear()
+    if kept:
+        writer.write_table(pa.Table.from_batches(kept))
+    if writer is not None:
         writer.close()
-    yield pending.take()
+    yield b"".join(pending)
 
 
-def _opened_writer(kind: str, sink: PendingBytes, schema: Any, names: list[str], codec: Any) -> Any:
-    """Open a parquet or an Arrow file; `codec`: of the columns of the source, new ones have the first."""
+def _opened_writer(kind: str, pending: list[bytes], schema: Any, names: list[str], codecs: Any) -> Any:
+    """Open a parquet or an Arrow file; `codecs`: of the columns of the source, new ones have the first.
+
+    Its bytes are pending until they are taken: pyarrow ends a file even after an error.
+    """
+    write = SimpleNamespace(write=lambda data: pending.append(bytes(data)), closed=False, flush=lambda: None)
+    sink = pa.PythonFile(write, mode="w")
     if kind == "arrow":
-        return pyarrow("pyarrow.ipc").new_file(sink, schema)
-    if isinstance(codec, dict):
-        paths = (path for name in names for path in (name, f"{name}.list.element"))
-        codec = dict.fromkeys(paths, next(iter(codec.values()))) | codec
-    return pyarrow("pyarrow.parquet").ParquetWriter(sink, schema, compression=codec or "snappy")
+        return ipc.new_file(sink, schema)
+    paths = [path for name in names for path in (name, f"{name}.list.element")]
+    more = dict.fromkeys(paths, next(iter(codecs.values()), None))
+    return parquet.ParquetWriter(sink, schema, compression=more | codecs if codecs else "snappy")
 
 
 def _arrow_rows(
-    batch: RowBatch, table: OpenedRows, columns: list[list[Any]], names: list[str], schema: Any
+    batch: RowBatch, table: OpenedRows, rows: Sequence[Sequence[Any]], names: list[str], schema: Any
 ) -> Any:
     """Return rows and their new columns as a record batch with a schema; None: with that of its values."""
-    arrow = pyarrow()
+    header = table.names if table.kind != "text" else []
     try:
-        if table.kind in ("parquet", "arrow"):
-            fields, kept = [*batch.table.schema], batch.table.columns
+        if table.kind in MARKED:
+            kept, fields = batch.table.columns, [*batch.table.schema]
         else:
-            header = table.names if table.kind != "text" else []
-            rows = same_columns(batch, header)
-            types = schema.types if schema else [None] * len(header)
-            kept = [
-                _cells([row.get(name) for row in rows], kind)
-                for name, kind in zip(header, types, strict=False)
-            ]
-            fields = [arrow.field(name, cells.type) for name, cells in zip(header, kept, strict=True)]
-        types = schema.types[len(kept) :] if schema else [None] * len(names)
-        new = [_cells(values, kind) for values, kind in zip(columns, types, strict=True)]
-        fields += [arrow.field(name, cells.type) for name, cells in zip(names, new, strict=True)]
-        schema = schema or arrow.schema(fields, batch.table.schema.metadata if batch.table else None)
-        return arrow.RecordBatch.from_arrays([*kept, *new], schema=schema)
+            dicts = same_columns(batch, header)
+            kinds = schema.types if schema else [None] * len(header)
+            old = [[row.get(name) for row in dicts] for name in header]
+            kept = [_cells(values, kind) for values, kind in zip(old, kinds, strict=False)]
+            fields = [pa.field(name, cells.type) for name, cells in zip(header, kept, strict=True)]
+        kinds = schema.types[len(kept) :] if schema else [None] * len(names)
+        columns = zip(*rows, strict=True) if rows else [[]] * len(names)
+        new = [_cells([*values], kind) for values, kind in zip(columns, kinds, strict=True)]
+        fields += [pa.field(name, cells.type) for name, cells in zip(names, new, strict=True)]
+        schema = schema or pa.schema(fields, batch.table.schema.metadata if batch.table else None)
+        return pa.RecordBatch.from_arrays([*kept, *new], schema=schema)
     except DataError:
         raise
-    except (arrow.ArrowException, ValueError, TypeError, OverflowError) as error:
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise DataError(
             f"{batch.where}: its rows cannot be written as parquet, where a column has one type, here that "
             f"of its first rows, and strings are UTF-8 ({error}): write .jsonl"
@@ -232,15 +206,14 @@ def _cells(values: list[Any], kind: Any) -> Any:
 
     Values that the type cannot hold as they are raise an error: Arrow itself would cut them.
     """
-    arrow = pyarrow()
-    cells = arrow.array(values)
+    cells = pa.array(values)
     if kind is None:
-        inner = cells.type.value_type if arrow.types.is_list(cells.type) else cells.type
-        texts = arrow.string() if inner == cells.type else arrow.list_(arrow.string())
-        return cells.cast(texts) if arrow.types.is_null(inner) else cells
-    if not arrow.types.is_nested(kind):
+        inner = cells.type.value_type if pa.types.is_list(cells.type) else cells.type
+        texts = pa.string() if inner == cells.type else pa.list_(pa.string())
+        return cells.cast(texts) if pa.types.is_null(inner) else cells
+    if not pa.types.is_nested(kind):
         return cells.cast(kind)
-    made = arrow.array(values, kind)
+    made = pa.array(values, kind)
     if [*map(_bare, made.to_pylist())] != [*map(_bare, values)]:
         raise ValueError(f"{cells.type} behind {kind}")
     return made

@@ -13,7 +13,7 @@ from unhot.models.settings import Range
 from unhot.models.state import AtOnce
 from unhot.models.text_model import LABELS, TextModel, encoded
 from unhot.probability import softmax
-from unhot.rows.labelled import labelled_rows
+from unhot.rows.labelled import LabelledRows
 from unhot.vocab.vocabulary import Vocabulary
 
 
@@ -40,7 +40,7 @@ class Bayes(TextModel[LearnedBayes]):
     @contextlib.contextmanager
     def prepare(self, reads, begins, tells):
         columns = {"column": reads.column, "label_column": self.label_column}
-        rows = labelled_rows(reads.source, reads.labels, prefix=self.label_prefix, **columns)
+        rows = LabelledRows(reads.source, reads.labels, prefix=self.label_prefix, **columns)
         source = LabelledSource(rows, 0.0, 0.0, seed=1)
         text = replace(reads, source=source.texts(), labels=source.labels, column=None)
         with encoded(self, text, tells) as corpus:

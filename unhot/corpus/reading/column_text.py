@@ -12,29 +12,26 @@ import numpy as np
 from unhot.corpus.reading.tokenizers import ESCAPE, SENTENCE_END, TOKEN_END
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import LIST, TEXT, OpenedRows, TextReport
-from unhot.rows.columns import ChosenColumn
 from unhot.rows.values import as_bytes
 
 CHUNK = 1 << 20  # about how many bytes of text are made at a time
 
 
-def column_chunks(
-    opened: OpenedRows, column: ChosenColumn, nulls: bool, report: TextReport
-) -> Iterator[bytes]:
+def column_chunks(opened: OpenedRows, column: str, nulls: bool, report: TextReport) -> Iterator[bytes]:
     """Yield the text of a column in chunks of sentences; `nulls`: null cells and bad rows are empty ones.
 
     report   counts the rows
     """
-    for batch in opened.batches({column.name: LIST if column.tokens else TEXT}):
-        cells = batch.cells[column.name]
-        cells = cells if column.tokens else as_bytes(cells)
+    lists = opened.holds[column]
+    for batch in opened.batches({column: LIST if lists else TEXT}):
+        cells = batch.cells[column] if lists else as_bytes(batch.cells[column])
         report.take_texts(batch, cells.null_count)
-        if not column.tokens:
+        if not lists:
             cells = cells.fill_null(b"") if nulls else cells.drop_null()
         rows = max(1, len(cells) * CHUNK // max(cells.nbytes, 1))
         for start in range(0, len(cells), rows):
             some = cells.slice(start, rows)
-            yield _token_bytes(some) if column.tokens else _text_bytes(some)
+            yield _token_bytes(some) if lists else _text_bytes(some)
     report.check(opened.where)
 
 

@@ -106,8 +106,8 @@ class TextReader:
                     found.setdefault(False, opened.where)
                     texts += 1
                 elif opened.names:
-                    column = text_column(opened, self._column)
-                    found.setdefault(column.tokens, f"{opened.where}, column {column.name!r}")
+                    column = text_column(opened, self._column, lists=True)
+                    found.setdefault(bool(opened.holds[column]), f"{opened.where}, column {column!r}")
         if self._column is not None and texts == len(self._parts):
             raise ConfigError(
                 f"column={self._column!r}: only tables have columns, but the source has none; leave it out"
@@ -207,11 +207,11 @@ class TextReader:
             self.rows.say(opened.where, recognized(opened.where, opened.kind))
             self.rows.check(opened.where)
         else:
-            column = text_column(opened, self._column)
-            if column.tokens != (self._cuts is TOKENS):
-                raise DataError(f"{opened.where}: column {column.name!r} holds lists of tokens: give a file")
+            column = text_column(opened, self._column, lists=True)
+            if opened.holds[column] != (self._cuts is TOKENS):
+                raise DataError(f"{opened.where}: column {column!r} holds lists of tokens: give a file")
             if opened.kind:
-                said = recognized(opened.where, opened.kind, text=column.name)
+                said = recognized(opened.where, opened.kind, text=column)
                 self.rows.recognized.append(said)
             yield from column_chunks(opened, column, self._nulls, self.rows)
 
