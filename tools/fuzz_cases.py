@@ -46,6 +46,7 @@ ROOM = 1 << 31  # bytes of address space that a case may take
 UNTRACED = 1 << 26  # bytes that the process may grow by although a second run of the case needs less
 HANG, TOGETHER = 120, 100  # so many cases that take longer together, in seconds, hang
 POSITION = re.compile(r"\b(byte|bytes|row|rows|line) [0-9]")
+POOLS: list[object] = []  # of pyarrow, whose arrays do not hold the pool that they give their memory back to
 KINDS = ("whole", "FormatError", "DataError", "ConfigError")
 
 
@@ -153,6 +154,7 @@ def arrow_peak() -> Iterator[Callable[[], int]]:
 
     before = pyarrow.default_memory_pool()
     pool = pyarrow.proxy_memory_pool(before)
+    POOLS.append(pool)
     pyarrow.set_memory_pool(pool)
     try:
         yield lambda: int(pool.max_memory() or 0)

@@ -343,6 +343,13 @@ def test_bad_json_lines(tmp_path, line):
     assert found.report.examples[0].startswith("line 2: ")
 
 
+def test_the_numbers_of_lines_beside_lines_of_tabs(tmp_path):
+    text = "user\titem\tx\na\tb\t\n\t\t\n\tc\t\n\n\t\t\na\tc\t\na\td\t\na\te\t\n"
+    found = read(tmp_path, "x.tsv", text)
+    assert found.report.examples == [f"line {line}: has no user" for line in (3, 4, 6)]
+    assert (found.report.rows, found.report.kept) == (7, 4)
+
+
 def test_at_most_five_examples(tmp_path):
     found = read(tmp_path, "x.csv", "user,item\n" + ",b\n" * 9 + "a,b\n")
     assert found.report.bad == 9

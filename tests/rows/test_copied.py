@@ -168,6 +168,18 @@ def test_a_header_alone(tmp_path):
     assert copied(write(path, "")) == b""
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "lines"),
+    [
+        ("x.tsv", "text\tn\na\t1\n\t\n\t2\nb\t3\n", ["a\t1\ta\t1.0", "\t\t\t", "\t2\t\t", "b\t3\tb\t1.0"]),
+        ("x.csv", "text\na\n \n\n\r\nb\n", ["a,a,1.0", " , ,1.0", "b,b,1.0"]),
+    ],
+)
+def test_lines_of_blanks_alone(name, data, lines, tmp_path):
+    """A line without a character is no row; one of tabs is a row of TSV, and one of spaces a text."""
+    assert copied(write(tmp_path / name, data)).decode().splitlines()[1:] == lines
+
+
 def test_lists_in_fields_are_json(tmp_path):
     assert cells_of(copied(write(tmp_path / "x.csv", "text\nab\n"), listed))[1] == [
         "ab",

@@ -390,6 +390,14 @@ def test_label_types_of_arrow(cells, labels):
     ]
 
 
+def test_rows_without_columns_have_no_label(tmp_path):
+    table = pa.table({"text": ["a"] * 4}).select([])
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    found = counts(tmp_path / "x.arrow")
+    assert (found.rows, found.without_label) == (4, 4)
+
+
 def test_lists_of_labels_and_nulls():
     source = {"text": ["x", "y", "z"], "labels": [["a", "b"], None, []]}
     for make in (pa.table, pd.DataFrame, pl.DataFrame):

@@ -18,12 +18,14 @@ CONSTANT = 256 << 20  # bytes
 # times the unpacked bytes of the file: of texts, tables and copies, of which only one record is held; of logs
 TEXT, LOG = 20, 100
 SIZE = 4 << 20 if SOAK else 1 << 18
+POOLS = []  # whose arrays do not hold the pool that they give their memory back to
 
 
 def peak_of(read):
     """The most bytes that Python, NumPy and Arrow hold while something is read."""
     before = pa.default_memory_pool()
     pool = pa.proxy_memory_pool(before)
+    POOLS.append(pool)
     pa.set_memory_pool(pool)
     tracemalloc.start()
     try:

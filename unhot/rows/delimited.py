@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 from unhot.errors import DataError
 from unhot.rows.arrow import Unloaded, pa
 from unhot.rows.batches import OpenedRows, Record, RowBatch
-from unhot.rows.records import BLANKS, LONGEST, RowBlock, block_rows
+from unhot.rows.records import LONGEST, RowBlock, block_rows
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 SEPARATORS = {"csv": ",", "tsv": "\t", "csv-unquoted": ",", "tsv-unquoted": "\t"}
+ENDS = b"\r\n"  # a line of these alone is blank; one of tabs is a row of TSV
 CHECKED = 100  # rows whose fields are counted if the header is given
 OTHERS = ",;\t|"  # what separates fields if the usual separator does not
 MEND_QUOTES = (
@@ -62,7 +63,7 @@ class Fields(NamedTuple):
                     f"close it, or {MEND_QUOTES}"
                 )
             raw, at = encode_word(text[at:end]), end
-            if raw.strip(BLANKS):
+            if raw.strip(ENDS):
                 yield Record(block.line + begin, raw, fault=fault), fields
 
     def plain(self, data: bytes) -> bool:
@@ -107,7 +108,8 @@ def open_delimited(
     def batches(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
         at_once = partial(_read_by_arrow, how, list(names), wanted)
         for block in chain([first], blocks):
-            yield block_rows(block, RowBatch(where, 0, {}, "line"), wanted, at_once, one_by_one, "", quotes)
+            lines = None if quotes and b'"' in block.data else partial(block.lines, ENDS)
+            yield block_rows(block, RowBatch(where, 0, {}, "line"), wanted, at_once, one_by_one, lines, "")
 
     packing = {"separator": how.separator, "header": not given}
     return OpenedRows(where, kind, [*names], dict.fromkeys(names, False), batches, packing=packing)

@@ -41,7 +41,7 @@ def open_json_lines(blocks: Iterator[RowBlock], where: str, unit: str = "line") 
             return None
 
         for block in chain([first], blocks):
-            yield block_rows(block, RowBatch(where, 0, {}, unit), wanted, at_once, _objects)
+            yield block_rows(block, RowBatch(where, 0, {}, unit), wanted, at_once, _objects, block.lines)
 
     return OpenedRows(where, "jsonl", [*holds], holds, batches)
 

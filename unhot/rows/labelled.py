@@ -140,6 +140,7 @@ class LabelledRows:
         if not opened.names:  # an empty table, or rows that are all bad
             for batch in opened.batches({}):
                 self.report.take(batch)
+                self.report.without_label += batch.size - len(batch.faults)
             return
         label = label_column(opened, label)
         text = text_column(opened, column, label)

@@ -29,10 +29,10 @@ class RowBlock(NamedTuple):
     data: bytes
     line: int  # the number of the first line
 
-    def lines(self) -> list[Record]:
+    def lines(self, blanks: bytes = BLANKS) -> list[Record]:
         """Return the lines that are not blank."""
         numbered = enumerate(io.BytesIO(self.data), self.line)
-        return [Record(number, line) for number, line in numbered if line.strip(BLANKS)]
+        return [Record(number, line) for number, line in numbered if line.strip(blanks)]
 
 
 def block_rows(
@@ -41,16 +41,16 @@ def block_rows(
     wanted: Mapping[str, str],
     at_once: Callable[[bytes, RowBatch], RowBatch | None],
     one_by_one: Callable[[RowBlock], Iterator[Record]],
+    lines: Callable[[], list[Record]] | None,
     missing: Any = None,
-    quotes: bool = False,
 ) -> RowBatch:
     """Return the rows of a block.
 
+    lines    gives its records if each has one line; None: a record may have several
     missing  the value of a cell that is missing
-    quotes   a record with a quote may have several lines
     """
     parsed = functools.cache(lambda: [*one_by_one(block)])
-    records = parsed if quotes and b'"' in block.data else functools.cache(block.lines)
+    records = parsed if lines is None else functools.cache(lines)
     rows = empty._replace(records=records, dicts=lambda: [each.row for each in parsed()])
     found = at_once(block.data, rows)
     if found is not None:
