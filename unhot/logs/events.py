@@ -25,7 +25,6 @@ from unhot.rows.opening import (
     check_delimited,
     ending_kind,
     marked_kind,
-    recognized,
 )
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import FEED, RowBlock
@@ -155,8 +154,7 @@ def _of_table(opened: OpenedRows, gathered: Gathered, columns: Mapping[str, str]
     if columns is None:
         columns = choose_columns(opened.names, how, opened.where)
         ends = {how.titles.get(role, role): name for role, name in columns.items()} if how.edges else {}
-        if opened.kind:
-            gathered.report.say(opened.where, recognized(opened.where, opened.kind, **ends))
+        gathered.report.recognize(opened, **ends)
     wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(how.side, LIST)
     return LogRows(opened.batches(wanted), columns, opened.names, opened.progress)
 

@@ -5,7 +5,7 @@ Arrow is imported when the first table is read.
 
 import functools
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 
@@ -48,19 +48,28 @@ def is_list(kind: Any) -> bool:
     return "list" in str(kind).partition("<")[0]
 
 
-def decoded_slices(batch: Any, size: int, rows: int) -> Iterator[Any]:
-    """Yield the parts of a record batch, each of which has at most `size` bytes of decoded cells, or one row.
+def sized(batches: Iterable[Any], size: int, rows: int) -> Iterator[Any]:
+    """Yield record batches as others of about `size` decoded bytes: small ones are joined, large ones cut.
 
     A few bytes on disk may be gigabytes of cells: a dictionary keeps a long string once for any number of
     rows, and a string that repeats itself is compressed well.
 
-    rows   of a part at most
+    rows   of a batch at most, if it is cut
     """
-    if len(batch) > rows or (len(batch) > 1 and decoded_bytes(batch) > size):
-        for part in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
-            yield from decoded_slices(part, size, rows)
-    else:
-        yield batch
+    held, much = list[Any](), 0
+    for batch in batches:
+        more, half = decoded_bytes(batch), len(batch) // 2
+        if held and much + more > size:
+            yield pa.concat_batches(held)
+            held, much = [], 0
+        if half and (more > size or len(batch) > rows):
+            yield from sized([batch[:half]], size, rows)
+            yield from sized([batch[half:]], size, rows)
+        else:
+            held.append(batch)
+            much += more
+    if held:
+        yield pa.concat_batches(held)
 
 
 def decoded_bytes(batch: Any) -> int:

@@ -12,6 +12,12 @@ from unhot.errors import DataError
 
 EXAMPLES = 5
 LEFT_OUT = "were left out"
+TEXT_NAME = "text"  # usual names of columns
+LABEL_NAMES = ("label", "labels")
+SAID = {
+    **{"csv-unquoted": "CSV without quotes", "tsv-unquoted": "TSV without quotes"},
+    **{"text": "text", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "list": "a JSON list"},
+}
 # what a column is read as: a string, one value, or several
 TEXT, VALUE = "text", "value"
 LIST = "list"
@@ -61,6 +67,47 @@ class OpenedRows(NamedTuple):
     # ends, rows up to the end of each group
     packing: Mapping[str, Any] = {}
 
+    def said(self, **columns: str) -> str:
+        """Return what this was recognized as, and which columns were taken, for people."""
+        taken = "".join(f", {role} = {name}" for role, name in columns.items())
+        return f"{self.where}: read as {SAID.get(self.kind, self.kind)}{taken}"
+
+    def text_column(self, asked: str | None, apart: str | None = None, lists: bool = False) -> str:
+        """Choose the column asked for, else `text`, else the only one, except `apart`, that can be text.
+
+        lists  whether it may hold lists of tokens
+        """
+        where, columns = self.where, {name: held for name, held in self.holds.items() if name != apart}
+        able = [name for name, tokens in columns.items() if tokens is not None]
+        kinds = {False: "text", True: "tokens", None: "no text"}
+        listed = ", ".join(f"{name} ({kinds[kind]})" for name, kind in columns.items()) or "none"
+        if asked is not None and asked not in able:
+            neither = "it holds neither strings nor lists of strings"
+            trouble = neither if asked in columns else "there is no such column"
+            raise DataError(f"{where}: column {asked!r}: {trouble}; the columns are {listed}")
+        if asked is None and TEXT_NAME not in able and len(able) != 1:
+            raise DataError(
+                f"{where}: {len(able)} columns can be text, and none is named text; choose one "
+                f"(column=, or --column): the columns are {listed}"
+            )
+        name = asked or (TEXT_NAME if TEXT_NAME in able else able[0])
+        if self.names.count(name) > 1:
+            raise DataError(f"{where}: several columns are called {name!r}: rename all but one of them")
+        if columns[name] and not lists:
+            raise DataError(f"{where}: column {name!r} holds lists of tokens: give a column of strings")
+        return name
+
+    def label_column(self, asked: str | None) -> str:
+        """Choose the column of the labels: the one asked for, else `label`, else `labels`."""
+        wanted = LABEL_NAMES if asked is None else (asked,)
+        for name in wanted:
+            if name in self.holds:
+                return name
+        raise DataError(
+            f"{self.where}: there is no column {' or '.join(wanted)}: name the one of the labels "
+            f"(label_column=, or --label-column); the columns are {', '.join(self.names) or 'none'}"
+        )
+
 
 @dataclass
 class RowReport:
@@ -79,6 +126,11 @@ class RowReport:
         """Keep a line about what a file is read as; thousands of files may be alike."""
         if not any(each.endswith(line.removeprefix(where)) for each in self.recognized):
             self.recognized.append(line)
+
+    def recognize(self, opened: OpenedRows, **columns: str) -> None:
+        """Keep what a file is read as; what a table of Python is need not be said."""
+        if opened.kind:
+            self.say(opened.where, opened.said(**columns))
 
     def take(self, batch: RowBatch, faults: Mapping[int, str] | None = None, bad: int = 0) -> None:
         """Count the rows of a batch; `faults`: examples of its `bad` rows, if the caller found more."""

@@ -17,8 +17,7 @@ from unhot.atomic import replacing
 from unhot.errors import ConfigError, DataError, one_of
 from unhot.rows.arrow import pa
 from unhot.rows.batches import TEXT, OpenedRows, RowBatch, TextReport
-from unhot.rows.columns import text_column
-from unhot.rows.opening import PACKED, TextFile, ending_kind, format_of, open_file, recognized
+from unhot.rows.opening import PACKED, TextFile, ending_kind, format_of, open_file
 from unhot.rows.paths import PathLike, find_files
 from unhot.rows.remote import as_path, uploaded
 from unhot.rows.streams import packed_file
@@ -81,10 +80,10 @@ def copy_rows(
         one_of("format of the copy", to, tuple(WRITERS))
         if to != table.kind:
             report.fate = "are empty in the copy, which has another format"
-        text = text_column(table, column) if table.names else ""
+        text = table.text_column(column) if table.names else ""
         _check_names(table.where, table.names, new)
         if text and table.kind != "text":
-            report.say(table.where, recognized(table.where, table.kind, text=text))
+            report.recognize(table, text=text)
             tell(*report.recognized)
 
         def rows() -> Iterator[NewRows]:

@@ -13,12 +13,11 @@ from typing import Any
 
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import LIST, TEXT, OpenedRows, Record, RowBatch, TextReport
-from unhot.rows.columns import label_column, text_column
-from unhot.rows.opening import TextFile, check_delimited, format_of, open_file, recognized
+from unhot.rows.opening import TextFile, check_delimited, format_of, open_file
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import RowBlock
 from unhot.rows.tables import is_table, open_table, values_of
-from unhot.rows.values import CHUNK, named_lists, open_objects, strings, value_lists
+from unhot.rows.values import CHUNK, open_objects, strings, value_lists
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 PREFIX = "__label__"
@@ -142,16 +141,14 @@ class LabelledRows:
                 self.report.take(batch)
                 self.report.without_label += batch.size - len(batch.faults)
             return
-        label = label_column(opened, label)
-        text = text_column(opened, column, label)
-        if opened.kind:
-            self.report.say(opened.where, recognized(opened.where, opened.kind, text=text, label=label))
+        label = opened.label_column(label)
+        text = opened.text_column(column, label)
+        self.report.recognize(opened, text=text, label=label)
         feature = features.get(label) if isinstance(features, Mapping) else None
         names = getattr(getattr(feature, "feature", feature), "names", None)  # labels may be lists
         for batch in opened.batches({text: TEXT, label: LIST}):
-            cells, where = batch.cells[label], batch.where
-            found = value_lists(cells, where) if names is None else named_lists(cells, names, where)
-            lines = zip(strings(batch.cells[text], where), found, strict=True)
+            found = value_lists(batch.cells[label], batch.where, names)
+            lines = zip(strings(batch.cells[text], batch.where), found, strict=True)
             yield from self._good(batch, ((line or "", [*filter(None, each)]) for line, each in lines))
 
     def _of_object(self) -> Iterable[LabelledText]:
@@ -185,7 +182,7 @@ def _check_iterable(value: object, what: str) -> None:
 
 def _texts(opened: OpenedRows, asked: str | None) -> Iterator[Any]:
     """Yield the texts of a table."""
-    column = text_column(opened, asked)
+    column = opened.text_column(asked)
     for batch in opened.batches({column: TEXT}):
         yield from strings(batch.cells[column], batch.where)
 

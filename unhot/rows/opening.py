@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from unhot.errors import ConfigError, DataError, UnhotError, one_of
-from unhot.rows.batches import OpenedRows
-from unhot.rows.columns import LABEL_NAMES, TEXT_NAME
+from unhot.rows.batches import LABEL_NAMES, SAID, TEXT_NAME, OpenedRows
 from unhot.rows.delimited import SEPARATORS, open_delimited
 from unhot.rows.json_lines import list_blocks, open_json_lines
 from unhot.rows.not_text import checked
@@ -33,10 +32,6 @@ ENDINGS = {
 PACKED = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
 PARQUET, ARROW = b"PAR1", b"ARROW1"  # the first and the last bytes of files
 MARKED = {"parquet": (PARQUET, "parquet file"), "arrow": (ARROW, "file of Arrow's")}
-SAID = {
-    **{"csv-unquoted": "CSV without quotes", "tsv-unquoted": "TSV without quotes"},
-    **{"text": "text", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "list": "a JSON list"},
-}
 # a list whose first item is an object, or a string: a text in brackets may begin with a quotation
 LIST_START = re.compile(rb'\[[ \t\r\n]*(?:\{|"(?:[^"\\]|\\.)*+(?:"[ \t\r\n]*[,\]]|\Z))', re.DOTALL)
 HEAD = 1 << 16  # bytes that tell the kind
@@ -150,12 +145,6 @@ def _is_object(line: bytes, whole: bool) -> bool:
     with contextlib.suppress(ValueError, RecursionError):
         return isinstance(json.loads(decode_word(line)), dict)
     return not whole and line.startswith(b'{"')
-
-
-def recognized(where: str, kind: str, **columns: str) -> str:
-    """Return what a file was recognized as, and which columns were taken, for people."""
-    taken = "".join(f", {role} = {name}" for role, name in columns.items())
-    return f"{where}: read as {SAID.get(kind, kind)}{taken}"
 
 
 def check_delimited(where: str, kind: str, form: RowFormat) -> None:

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.rows.arrow import Unloaded, decoded_bytes, decoded_slices, holds_tokens, is_list, pa
-from unhot.rows.batches import LIST, OpenedRows, RowBatch
+from unhot.rows.arrow import Unloaded, decoded_bytes, holds_tokens, is_list, pa, sized
+from unhot.rows.batches import LIST, TEXT_NAME, OpenedRows, RowBatch
 from unhot.rows.remote import native_file
 from unhot.rows.values import open_objects, strings
 
@@ -20,7 +20,6 @@ MOST = 1 << 17  # rows of a batch
 FITTING = 1 << 12  # rows of a parquet file that are read at a time, at most
 GROWTH = 64  # how many times as many rows the next try to find the size of rows reads
 DATASET_ROWS = 1000  # rows read from a dataset at a time
-USUAL_NAME = "text"
 ipc: Any = Unloaded("pyarrow.ipc")
 parquet: Any = Unloaded("pyarrow.parquet")
 
@@ -33,17 +32,17 @@ class ArrowStream(Protocol):
 
 
 def open_batches(
-    batches_of: Callable[[list[str] | None], Iterable[Any]], schema: Any, where: str, kind: str = ""
+    parts_of: Callable[[list[str] | None], Iterable[Iterable[Any]]], schema: Any, where: str, kind: str = ""
 ) -> OpenedRows:
-    """Open record batches, which a function gives of some columns or of all, and cut them into small ones."""
+    """Open parts of record batches, which a function gives of some columns or all; parts are not joined."""
 
     def cut(wanted: Mapping[str, str], every: bool = False) -> Iterator[RowBatch]:
         before = 0
         with _explained(where, kind):
-            for whole in batches_of(None if every else [*wanted]):
-                for batch in decoded_slices(whole, CHUNK, MOST):
-                    yield _row_batch(batch, wanted, where, before)
-                    before += len(batch)
+            parts = parts_of(None if every else [*wanted])
+            for batch in chain.from_iterable(sized(part, CHUNK, MOST) for part in parts):
+                yield _row_batch(batch, wanted, where, before)
+                before += len(batch)
             if not before:
                 yield _row_batch(pa.RecordBatch.from_pylist([], schema), wanted, where, 0)
 
@@ -120,8 +119,8 @@ def _whole(batch: Any) -> Any:
     return batch
 
 
-def _selected(batches: Iterable[Any]) -> Callable[[list[str] | None], Iterator[Any]]:
-    return lambda names: (batch if names is None else batch.select(names) for batch in batches)
+def _selected(batches: Iterable[Any]) -> Callable[[list[str] | None], Iterable[Iterable[Any]]]:
+    return lambda names: [(batch if names is None else batch.select(names) for batch in batches)]
 
 
 def _open_parquet(path: Path) -> OpenedRows:
@@ -132,20 +131,21 @@ def _open_parquet(path: Path) -> OpenedRows:
     size, rows = path.stat().st_size, max(1, int(file.metadata.num_rows))
     done, packing = 0, dict[str, Any]()  # rows read so far; known when all columns of the first ones are read
 
-    def pieces(groups: Iterable[int], columns: list[str] | None) -> Iterator[Any]:
+    def read(group: int, columns: list[str] | None, rows: int) -> Iterator[Any]:
+        return iter(file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False))
+
+    def batches(group: int, columns: list[str] | None) -> Iterator[Any]:
         nonlocal done
-        for group in groups:
-            for batch in _group_batches(file, group, columns, _fitting_rows(file, group, columns)):
-                packing.update(_packing(file.metadata) if columns is None and not done else {})
-                done += len(batch)
-                yield batch
+        for batch in read(group, columns, _fitting_rows(partial(read, group, columns))):
+            packing.update(_packing(file.metadata) if columns is None and not done else {})
+            done += len(batch)
+            yield batch
 
-    def batches(columns: list[str] | None) -> Iterator[Any]:
-        groups = range(file.num_row_groups)
-        for some in [[group] for group in groups] if columns is None else [groups]:  # copies keep the groups
-            yield from _joined(pieces(some, columns))
+    def parts(columns: list[str] | None) -> Iterable[Iterable[Any]]:
+        groups = (batches(group, columns) for group in range(file.num_row_groups))
+        return groups if columns is None else [chain.from_iterable(groups)]  # copies keep the groups
 
-    opened = open_batches(batches, file.schema_arrow, str(path), "parquet")
+    opened = open_batches(parts, file.schema_arrow, str(path), "parquet")
     return opened._replace(progress=lambda: (size * done // rows, size), close=file.close, packing=packing)
 
 
@@ -160,36 +160,18 @@ def _packing(file: Any) -> dict[str, Any]:
     return {"compression": codecs, "ends": {*accumulate(sizes)}}
 
 
-def _fitting_rows(file: Any, group: int, columns: list[str] | None) -> int:
+def _fitting_rows(read: Callable[[int], Iterator[Any]]) -> int:
     """Return how many rows of a group have about `CHUNK` bytes, by reading more and more of the first ones.
 
     The metadata of a column is not asked for its size: pyarrow aborts the process if it is damaged.
     """
     rows = 1
     while rows < FITTING:
-        batch = next(_group_batches(file, group, columns, rows), None)
+        batch = next(read(rows), None)
         if batch is None or len(batch) < rows or GROWTH * decoded_bytes(batch) > CHUNK:
             break
         rows *= GROWTH
     return rows
-
-
-def _group_batches(file: Any, group: int, columns: list[str] | None, rows: int) -> Iterator[Any]:
-    return iter(file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False))
-
-
-def _joined(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield small batches as larger ones of about `CHUNK` bytes."""
-    held, size = list[Any](), 0
-    for batch in batches:
-        more = decoded_bytes(batch)
-        if held and size + more > CHUNK:
-            yield pa.concat_batches(held)
-            held, size = [], 0
-        held.append(batch)
-        size += more
-    if held:
-        yield pa.concat_batches(held)
 
 
 def is_table(source: Any) -> bool:
@@ -239,7 +221,7 @@ def open_table(source: Any, column: bool = False) -> OpenedRows | None:
         reader = pa.RecordBatchReader.from_stream(source)
     if reader is None and column:
         with contextlib.suppress(*unfit):
-            reader = pa.table({USUAL_NAME: pa.chunked_array(source)}).to_reader()
+            reader = pa.table({TEXT_NAME: pa.chunked_array(source)}).to_reader()
     if reader is not None:
         return open_batches(_selected(reader), reader.schema, where)
     return _open_mixed(source, where, column)
@@ -247,7 +229,7 @@ def open_table(source: Any, column: bool = False) -> OpenedRows | None:
 
 def _open_mixed(source: Any, where: str, column: bool) -> OpenedRows | None:
     """Open a data frame or a column of pandas with values of many types, which Arrow does not take."""
-    names = [*map(str, getattr(source, "columns", (USUAL_NAME,)))]
+    names = [*map(str, getattr(source, "columns", (TEXT_NAME,)))]
     if len({*names}) < len(names) or (column and not isinstance(source, Iterable)):
         raise DataError(
             f"{where} cannot be read through Arrow ({', '.join(names):.200}): give the columns "
@@ -256,7 +238,7 @@ def _open_mixed(source: Any, where: str, column: bool) -> OpenedRows | None:
     if hasattr(source, "itertuples"):
         rows = source.itertuples(index=False, name=None)
         return open_objects((dict(zip(names, row, strict=True)) for row in rows), where)
-    return open_objects(({USUAL_NAME: value} for value in source), where) if column else None
+    return open_objects(({TEXT_NAME: value} for value in source), where) if column else None
 
 
 def values_of(source: Any) -> Iterator[Any]:

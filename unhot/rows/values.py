@@ -82,9 +82,12 @@ def as_bytes(cells: Any) -> Any:
     return pa.nulls(len(cells), pa.large_binary())
 
 
-def value_lists(cells: Any, where: str) -> list[list[str]]:
-    """Return the values of each cell: of a list all of them, of all else one; missing ones are left out."""
-    return [
+def value_lists(cells: Any, where: str, names: Sequence[str] | None = None) -> list[list[str]]:
+    """Return the values of each cell: of a list all of them, of all else one; missing ones are left out.
+
+    names  those that whole numbers stand for; -1 stands for none
+    """
+    found = [
         [
             text
             for each in (cell if isinstance(cell, LISTS) else [cell])
@@ -92,15 +95,13 @@ def value_lists(cells: Any, where: str) -> list[list[str]]:
         ]
         for cell in strings(cells, where)
     ]
-
-
-def named_lists(cells: Any, names: Sequence[str], where: str) -> list[list[str]]:
-    """Return the same for whole numbers that stand for names; -1 stands for none."""
-    found = [[*map(int, numbers)] for numbers in value_lists(cells, where)]
-    wrong = next((each for each in chain.from_iterable(found) if not -1 <= each < len(names)), None)
+    if names is None:
+        return found
+    known = {"-1": "", **{str(number): name for number, name in enumerate(names)}}
+    wrong = next((each for each in chain.from_iterable(found) if each not in known), None)
     if wrong is not None:
         raise DataError(f"{where}: the label is {wrong}, but labels are numbers below {len(names)}")
-    return [[names[each] for each in numbers if each >= 0] for numbers in found]
+    return [[known[each] for each in numbers if known[each]] for numbers in found]
 
 
 def open_objects(rows: Iterable[Any], where: str, names: Sequence[str] = ()) -> OpenedRows:

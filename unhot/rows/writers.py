@@ -211,19 +211,10 @@ def _cells(values: list[Any], kind: Any) -> Any:
         inner = cells.type.value_type if pa.types.is_list(cells.type) else cells.type
         texts = pa.string() if inner == cells.type else pa.list_(pa.string())
         return cells.cast(texts) if pa.types.is_null(inner) else cells
-    if not pa.types.is_nested(kind):
-        return cells.cast(kind)
-    made = pa.array(values, kind)
-    if [*map(_bare, made.to_pylist())] != [*map(_bare, values)]:
+    schemas = [pa.schema([("", each)]) for each in (kind, cells.type)]
+    if pa.unify_schemas(schemas, promote_options="permissive") != schemas[0]:
         raise ValueError(f"{cells.type} behind {kind}")
-    return made
-
-
-def _bare(value: Any) -> Any:
-    """Return a value without the fields of objects that are null."""
-    if isinstance(value, dict):
-        return {name: _bare(each) for name, each in value.items() if each is not None}
-    return [*map(_bare, value)] if isinstance(value, list) else value
+    return cells.cast(kind)
 
 
 WRITERS: dict[str, Writer] = {

@@ -11,8 +11,7 @@ from unhot.corpus.reading.cuts import CUTS, SENTENCES, TOKENS, Cuts, without_mid
 from unhot.corpus.reading.tokenizers import SENTENCE_END, TOKEN_END, Tokenizer, escaped, normaliser
 from unhot.errors import ConfigError, DataError
 from unhot.rows.batches import OpenedRows, TextReport
-from unhot.rows.columns import text_column
-from unhot.rows.opening import RowFormat, TextFile, check_delimited, format_of, open_file, recognized
+from unhot.rows.opening import RowFormat, TextFile, check_delimited, format_of, open_file
 from unhot.rows.paths import PathLike, find_files, paths_of
 from unhot.rows.tables import ArrowStream, open_table
 from unhot.rows.values import open_objects
@@ -106,7 +105,7 @@ class TextReader:
                     found.setdefault(False, opened.where)
                     texts += 1
                 elif opened.names:
-                    column = text_column(opened, self._column, lists=True)
+                    column = opened.text_column(self._column, lists=True)
                     found.setdefault(bool(opened.holds[column]), f"{opened.where}, column {column!r}")
         if self._column is not None and texts == len(self._parts):
             raise ConfigError(
@@ -204,15 +203,13 @@ class TextReader:
         elif not opened.names:  # an empty table, or rows that are all bad
             for batch in opened.batches({}):
                 self.rows.take(batch)
-            self.rows.say(opened.where, recognized(opened.where, opened.kind))
+            self.rows.recognize(opened)
             self.rows.check(opened.where)
         else:
-            column = text_column(opened, self._column, lists=True)
+            column = opened.text_column(self._column, lists=True)
             if opened.holds[column] != (self._cuts is TOKENS):
                 raise DataError(f"{opened.where}: column {column!r} holds lists of tokens: give a file")
-            if opened.kind:
-                said = recognized(opened.where, opened.kind, text=column)
-                self.rows.recognized.append(said)
+            self.rows.recognize(opened, text=column)
             yield from column_chunks(opened, column, self._nulls, self.rows)
 
 
