@@ -1,6 +1,7 @@
 """Files, folders, patterns, compressed files, and everything that can be wrong with them."""
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
@@ -17,7 +18,7 @@ from unhot.corpus.encoding import encode
 from unhot.corpus.reading.sources import TextReader
 from unhot.errors import DataError
 from unhot.rows.paths import are_paths, find_files
-from unhot.rows.streams import _zstd, compression
+from unhot.rows.streams import TextStream, _zstd, compression
 
 zstd = _zstd()
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
@@ -102,6 +103,24 @@ def test_progress_counts_compressed_bytes(tmp_path):
     assert seen == sorted(seen)
     assert {t for _, t in seen} == {total}
     assert seen[-1] == (total, total)
+
+
+def test_progress_of_a_file_that_another_thread_closes(tmp_path):
+    """Between the question whether it is open and that for its place."""
+
+    class Closing:
+        closed = False
+
+        def tell(self):
+            raise OSError(9, "Bad file descriptor")
+
+    (tmp_path / "t").write_bytes(TEXT)
+    with contextlib.closing(TextStream(tmp_path / "t")) as stream:
+        assert b"".join(stream) == TEXT
+        assert stream.position() == len(TEXT)
+        raw, stream._raw = stream._raw, Closing()
+        assert stream.position() == len(TEXT)
+        stream._raw = raw
 
 
 def test_folders_and_patterns_are_sorted(tmp_path):

@@ -91,7 +91,7 @@ def copy_rows(
                 _check_names(batch.where, _later_names(batch, table, new), new)
                 texts = strings(batch.cells[text], batch.where) if text else [None] * batch.size
                 report.take_texts(batch, texts.count(None))
-                yield batch, _new_rows(columns_of, texts, new)
+                yield batch, _columns(columns_of, texts, new)
                 on_progress(*table.progress())
 
         with opened_result(out) as file:
@@ -122,8 +122,8 @@ def _later_names(batch: RowBatch, table: OpenedRows, new: list[str]) -> list[str
     return [*chain.from_iterable(batch.dicts())] if suspicious else []
 
 
-def _new_rows(columns_of: NewColumns, texts: list[str | None], new: list[str]) -> list[tuple[Any, ...]]:
-    """Return the new values of each row, with nulls where there is no text."""
+def _columns(columns_of: NewColumns, texts: list[str | None], new: list[str]) -> Sequence[Sequence[Any]]:
+    """Return the new columns of rows, with nulls where there is no text."""
     there = [text for text in texts if text is not None]
     columns = columns_of(there) if there else [[]] * len(new)
     if [len(values) for values in columns] != [len(there)] * len(new):
@@ -131,8 +131,9 @@ def _new_rows(columns_of: NewColumns, texts: list[str | None], new: list[str]) -
             f"columns_of returned columns of {[len(values) for values in columns]} values: it must "
             f"return the {len(new)} columns {', '.join(new)}, with {len(there)} values for as many texts"
         )
-    rest, nothing = zip(*columns, strict=True), (None,) * len(new)
-    return [nothing if text is None else next(rest) for text in texts]
+    if len(there) == len(texts):
+        return columns
+    return [[None if text is None else next(rest) for text in texts] for rest in map(iter, columns)]
 
 
 def _check_names(where: str, names: Sequence[str], new: list[str]) -> None:

@@ -1,7 +1,7 @@
 """Write rows with new columns behind the others, in every format.
 
-A writer takes batches with the new values of their rows, the table they come from, and the names of the new
-columns; it yields the bytes of a file.
+A writer takes batches with their new columns, the table they come from, and the names of the new columns; it
+yields the bytes of a file.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from unhot.rows.opening import MARKED, UNQUOTED
 from unhot.rows.values import spelled
 from unhot.vocab.vocabulary import decode_word, encode_word
 
-NewRows: TypeAlias = tuple[RowBatch, Sequence[Sequence[Any]]]  # rows, and the new values of each
+NewRows: TypeAlias = tuple[RowBatch, Sequence[Sequence[Any]]]  # rows, and their new columns
 Writer = Callable[[Iterator[NewRows], OpenedRows, list[str]], Iterator[bytes]]
 
 BREAKS = str.maketrans("\t\n\r", "   ")  # a label that holds one of these would break its line
@@ -40,7 +40,8 @@ parquet: Any = Unloaded("pyarrow.parquet")
 
 def write_lines(batches: Iterator[NewRows], table: OpenedRows, names: list[str]) -> Iterator[bytes]:
     """Yield the new values of each row as a line, and nothing else."""
-    for _, rows in batches:
+    for _, columns in batches:
+        rows = zip(*columns, strict=True)
         yield encode_word("".join(["\t".join(map(_word, _interleaved(row))) + "\n" for row in rows]))
 
 
@@ -64,8 +65,8 @@ def write_delimited(
     between = separator.encode() if header else b""
     titled = table.names and table.packing.get("header", True)  # a copy of rows without a header has none
     title = _lines([[*header, *names]] if titled else [], kind, separator)
-    for batch, rows in batches:
-        new = _lines((map(_field, row) for row in rows), kind, separator)
+    for batch, columns in batches:
+        new = _lines((map(_field, row) for row in zip(*columns, strict=True)), kind, separator)
         if same and batch.records:
             old = [record.raw.removesuffix(b"\n").removesuffix(b"\r") for record in batch.records()]
             for place in batch.faults:  # one that has too few fields gets empty ones
@@ -73,8 +74,8 @@ def write_delimited(
         else:
             dicts = same_columns(batch, header)
             old = _lines(([_field(row.get(name)) for name in header] for row in dicts), kind, separator)
-        made = [row + between + more for row, more in zip(old, new, strict=True)]
-        yield b"".join([row + b"\n" for row in title + made])
+        title += [row + between + more for row, more in zip(old, new, strict=True)]
+        yield b"".join([row + b"\n" for row in title])
         title = []
 
 
@@ -118,17 +119,19 @@ def as_json(value: Any) -> str:
 def write_json_rows(batches: Iterator[NewRows], table: OpenedRows, names: list[str]) -> Iterator[bytes]:
     """Yield rows as JSON lines with new fields behind; an object keeps its bytes, and a bad row gets none."""
     keys = [f"{as_json(name)}: " for name in names]
-    for batch, rows in batches:
+    for batch, columns in batches:
+        pairs = zip(keys, columns, strict=True)
+        texts = [[key + as_json(value) for value in values] for key, values in pairs]
         kept = batch.records() if batch.records and table.kind == "jsonl" else ()
         old = [record.raw for record in kept] or [encode_word(as_json(row)) for row in batch.dicts()]
-        made = list[bytes]()
-        for line, values in zip(old, rows, strict=True):
-            body = line.strip(BLANKS)[:-1].rstrip(BLANKS)
-            more = ", ".join([key + as_json(value) for key, value in zip(keys, values, strict=True)])
-            made.append(body + b", " * (body != b"{") + encode_word(more) + b"}\n")
+        bodies = [line.strip(BLANKS)[:-1].rstrip(BLANKS) for line in old]
+        rows = [
+            body + b", " * (body != b"{") + encode_word(", ".join(more)) + b"}\n"
+            for body, more in zip(bodies, zip(*texts, strict=True), strict=True)
+        ]
         for place in batch.faults if kept else ():
-            made[place] = old[place]
-        yield b"".join(made)
+            rows[place] = old[place]
+        yield b"".join(rows)
 
 
 def write_arrow(
@@ -140,8 +143,8 @@ def write_arrow(
     schema: Any = None
     size = done = 0
     packing = table.packing if table.kind == kind else {}
-    for batch, rows in batches:
-        kept.append(_arrow_rows(batch, table, rows, names, schema))
+    for batch, columns in batches:
+        kept.append(_arrow_rows(batch, table, columns, names, schema))
         if writer is None:
             schema = kept[0].schema
             writer = _opened_writer(kind, pending, schema, names, packing.get("compression", {}))
@@ -173,7 +176,7 @@ def _opened_writer(kind: str, pending: list[bytes], schema: Any, names: list[str
 
 
 def _arrow_rows(
-    batch: RowBatch, table: OpenedRows, rows: Sequence[Sequence[Any]], names: list[str], schema: Any
+    batch: RowBatch, table: OpenedRows, columns: Sequence[Sequence[Any]], names: list[str], schema: Any
 ) -> Any:
     """Return rows and their new columns as a record batch with a schema; None: with that of its values."""
     header = table.names if table.kind != "text" else []
@@ -187,7 +190,6 @@ def _arrow_rows(
             kept = [_cells(values, kind) for values, kind in zip(old, kinds, strict=False)]
             fields = [pa.field(name, cells.type) for name, cells in zip(header, kept, strict=True)]
         kinds = schema.types[len(kept) :] if schema else [None] * len(names)
-        columns = zip(*rows, strict=True) if rows else [[]] * len(names)
         new = [_cells([*values], kind) for values, kind in zip(columns, kinds, strict=True)]
         fields += [pa.field(name, cells.type) for name, cells in zip(names, new, strict=True)]
         schema = schema or pa.schema(fields, batch.table.schema.metadata if batch.table else None)
