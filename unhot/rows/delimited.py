@@ -13,11 +13,13 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from unhot.errors import DataError
 from unhot.rows.arrow import Unloaded, pa
 from unhot.rows.batches import OpenedRows, Record, RowBatch
-from unhot.rows.records import LONGEST, RowBlock, block_rows
-from unhot.vocab.vocabulary import decode_word, encode_word
+from unhot.rows.records import FEED, LONGEST, RowBlock, block_rows
+from unhot.vocab.vocabulary import decode_word
 
 SEPARATORS = {"csv": ",", "tsv": "\t", "csv-unquoted": ",", "tsv-unquoted": "\t"}
 ENDS = b"\r\n"  # a line of these alone is blank; one of tabs is a row of TSV
@@ -42,17 +44,11 @@ class Fields(NamedTuple):
         """Yield each record that is not blank, with what is wrong with it, and its fields."""
         csv.field_size_limit(LONGEST)
         quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
-        text, at, end = decode_word(block.data), 0, 0
-
-        def lines() -> Iterator[str]:
-            nonlocal end
-            for line in io.StringIO(text, newline="\n"):  # a record may have millions: they are not kept
-                end += len(line)
-                yield line
-
-        reader = csv.reader(lines(), delimiter=self.separator, strict=True, quoting=quoting)
-        while at < len(text):
-            begin, fault = reader.line_num, ""
+        starts = np.append(0, np.flatnonzero(np.frombuffer(block.data, np.uint8) == FEED) + 1)
+        lines = io.StringIO(decode_word(block.data), newline="\n")  # a record may have millions
+        reader = csv.reader(lines, delimiter=self.separator, strict=True, quoting=quoting)
+        while (begin := reader.line_num) < len(starts) - 1:
+            fault = ""
             try:
                 fields = next(reader)
             except csv.Error as error:
@@ -62,7 +58,7 @@ class Fields(NamedTuple):
                     f"{self.where}: line {block.line + begin}: a quote opens a field and is not closed: "
                     f"close it, or {MEND_QUOTES}"
                 )
-            raw, at = encode_word(text[at:end]), end
+            raw = block.data[starts[begin] : starts[reader.line_num]]
             if raw.strip(ENDS):
                 yield Record(block.line + begin, raw, fault=fault), fields
 
