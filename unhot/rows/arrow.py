@@ -28,6 +28,9 @@ class Unloaded:
 
 pa: Any = Unloaded("pyarrow")
 pc: Any = Unloaded("pyarrow.compute")
+ipc: Any = Unloaded("pyarrow.ipc")
+parquet: Any = Unloaded("pyarrow.parquet")
+fs: Any = Unloaded("pyarrow.fs")
 
 
 def holds_tokens(kind: Any) -> bool | None:
@@ -74,12 +77,13 @@ def sized(batches: Iterable[Any], size: int, rows: int) -> Iterator[Any]:
 
 def decoded_bytes(batch: Any) -> int:
     """Return about how many bytes the cells of a batch have after they were taken from dictionaries."""
-    return sum(map(_cell_bytes, batch.columns))
+    return sum(map(cell_bytes, batch.columns))
 
 
-def _cell_bytes(cells: Any) -> int:
+def cell_bytes(cells: Any) -> int:
+    """Return the same for a column."""
     if is_list(cells.type):
-        return _cell_bytes(cells.flatten()) + 4 * len(cells)
+        return cell_bytes(cells.flatten()) + 4 * len(cells)
     if not pa.types.is_dictionary(cells.type) or not is_text(cells.type):
         return int(cells.nbytes)
     ids = cells.indices.drop_null()

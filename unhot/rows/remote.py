@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, unquote
 
 from unhot.errors import DataError, UnhotError
 from unhot.leftovers import scratch_folder
-from unhot.rows.arrow import Unloaded, pa
+from unhot.rows.arrow import fs, pa
 
 # maybe an option of a command, a scheme, a user, a place, a query; a user has no slash, but a secret key may
 # have some, and a port is no password
@@ -41,7 +41,6 @@ HIDDEN = (".", "_")  # how files and folders begin that are no data: .unhot-...,
 PIECE = 1 << 21  # bytes of a request: fewer take about as long
 SECONDS = 5.0  # to wait for a server of S3, which is tried three times
 
-fs: Any = Unloaded("pyarrow.fs")
 _whole: dict[str, str] = {}  # shown address -> what it was given as
 
 

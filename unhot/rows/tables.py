@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.rows.arrow import Unloaded, decoded_bytes, holds_tokens, is_list, pa, sized
+from unhot.rows.arrow import decoded_bytes, holds_tokens, ipc, is_list, pa, parquet, sized
 from unhot.rows.batches import LIST, TEXT_NAME, OpenedRows, RowBatch
 from unhot.rows.remote import native_file
 from unhot.rows.values import open_objects, strings
@@ -20,8 +20,6 @@ MOST = 1 << 17  # rows of a batch
 FITTING = 1 << 12  # rows of a parquet file that are read at a time, at most
 GROWTH = 64  # how many times as many rows the next try to find the size of rows reads
 DATASET_ROWS = 1000  # rows read from a dataset at a time
-ipc: Any = Unloaded("pyarrow.ipc")
-parquet: Any = Unloaded("pyarrow.parquet")
 
 
 class ArrowStream(Protocol):

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from unhot.errors import DataError
 from unhot.json_file import json_text, plain
-from unhot.rows.arrow import Unloaded, pa
+from unhot.rows.arrow import ipc, pa, parquet
 from unhot.rows.batches import OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS
 from unhot.rows.opening import MARKED, UNQUOTED
@@ -34,8 +34,6 @@ BLANKS = b" \t\r\n"  # white space of JSON
 QUICK_JSON = functools.cache(lambda: importlib.import_module("msgspec.json").Encoder().encode)
 GROUP = 1 << 23  # bytes of a row group that is written
 LARGEST = 1 << 26  # the same if the source has row groups, whose ends it keeps
-ipc: Any = Unloaded("pyarrow.ipc")
-parquet: Any = Unloaded("pyarrow.parquet")
 
 
 def write_lines(batches: Iterator[NewRows], table: OpenedRows, names: list[str]) -> Iterator[bytes]:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import DataError, extra
-from unhot.rows.arrow import pyarrow
 from unhot.types import Floats
 from unhot.vectors.formats.parquet import arrow_table
 from unhot.vectors.formats.table import SURROGATES, writable_words
@@ -51,7 +50,7 @@ def to_polars(vectors: WordRows) -> Any:
 
 def to_arrow(vectors: WordRows) -> Any:
     """Return an Arrow table with the columns word, count (if known) and vector."""
-    return arrow_table(pyarrow(), _words(vectors), _matrix(vectors), vectors.counts)
+    return arrow_table(_words(vectors), _matrix(vectors), vectors.counts)
 
 
 def _words(vectors: WordRows) -> list[str]:

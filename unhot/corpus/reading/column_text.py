@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unhot.corpus.reading.tokenizers import ESCAPE, SENTENCE_END, TOKEN_END
-from unhot.rows.arrow import pyarrow
+from unhot.rows.arrow import pa, pc
 from unhot.rows.batches import LIST, TEXT, OpenedRows, TextReport
 from unhot.rows.values import as_bytes
 
@@ -36,20 +36,19 @@ def column_chunks(opened: OpenedRows, column: str, nulls: bool, report: TextRepo
 
 
 def _text_bytes(cells: Any) -> bytes:
-    return _ended(pyarrow("pyarrow.compute").replace_substring(cells, b"\n", b" "), b"\n")
+    return _ended(pc.replace_substring(cells, b"\n", b" "), b"\n")
 
 
 def _token_bytes(cells: Any) -> bytes:
-    pa, compute = pyarrow(), pyarrow("pyarrow.compute")
-    tokens = compute.fill_null(as_bytes(cells.flatten()), b"")  # the scanner ignores empty tokens
+    tokens = pc.fill_null(as_bytes(cells.flatten()), b"")  # the scanner ignores empty tokens
     text = np.frombuffer(_data(tokens), np.uint8)
     if text.size and text.max() >= ESCAPE[0]:  # bytes that UTF-8 never uses; see `tokenizers.escaped`
         for number, byte in enumerate((ESCAPE, SENTENCE_END, TOKEN_END)):
-            tokens = compute.replace_substring(tokens, byte, ESCAPE + bytes([number]))
+            tokens = pc.replace_substring(tokens, byte, ESCAPE + bytes([number]))
     starts = np.zeros(len(cells) + 1, np.int64)
     # a null cell becomes an empty sentence
-    np.cumsum(compute.fill_null(compute.list_value_length(cells), 0), out=starts[1:])
-    sentences = compute.binary_join(
+    np.cumsum(pc.fill_null(pc.list_value_length(cells), 0), out=starts[1:])
+    sentences = pc.binary_join(
         pa.LargeListArray.from_arrays(pa.array(starts), tokens), pa.scalar(TOKEN_END, pa.large_binary())
     )
     return _ended(sentences, SENTENCE_END)
@@ -57,8 +56,8 @@ def _token_bytes(cells: Any) -> bytes:
 
 def _ended(cells: Any, end: bytes) -> bytes:
     """Return the bytes of all values, one after another, each with an end mark."""
-    join, kind = pyarrow("pyarrow.compute").binary_join_element_wise, pyarrow().large_binary()
-    return _data(join(cells, pyarrow().scalar(b"", kind), pyarrow().scalar(end, kind)))
+    nothing, mark = (pa.scalar(text, pa.large_binary()) for text in (b"", end))
+    return _data(pc.binary_join_element_wise(cells, nothing, mark))
 
 
 def _data(array: Any) -> bytes:

@@ -17,7 +17,7 @@ import numpy as np
 
 from unhot.atomic import replacing
 from unhot.errors import FormatError
-from unhot.rows.arrow import is_list, is_text, pyarrow
+from unhot.rows.arrow import cell_bytes, is_list, is_text, pa, parquet
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.table import (
     ALL,
@@ -48,13 +48,12 @@ COUNTS = ("count", "counts")
 
 def write(path: Path, table: Table) -> None:
     """Write a parquet file."""
-    arrow, parquet = pyarrow(), pyarrow("pyarrow.parquet")
     words, vectors, counts = table
     step = max(1, GROUP_NUMBERS // vectors.shape[1])
 
     def rows(part: slice) -> Any:
         block = np.ascontiguousarray(vectors[part], np.float32)
-        return arrow_table(arrow, words[part], block, None if counts is None else counts[part])
+        return arrow_table(words[part], block, None if counts is None else counts[part])
 
     with (
         replacing(path) as file,
@@ -64,28 +63,27 @@ def write(path: Path, table: Table) -> None:
             out.write_table(rows(slice(first, first + step)), row_group_size=step)
 
 
-def arrow_table(arrow: Any, words: list[str], vectors: Floats, counts: Counts | None) -> Any:
+def arrow_table(words: list[str], vectors: Floats, counts: Counts | None) -> Any:
     """Return words, contiguous vectors and counts as a table of Arrow, without a copy of the numbers."""
-    columns = {"word": arrow.array(words, arrow.string())}
+    columns = {"word": pa.array(words, pa.string())}
     if counts is not None:
-        columns["count"] = arrow.array(counts)
-    columns["vector"] = arrow.FixedSizeListArray.from_arrays(arrow.array(vectors.ravel()), vectors.shape[1])
-    return arrow.table(columns)
+        columns["count"] = pa.array(counts)
+    columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+    return pa.table(columns)
 
 
 def read(path: Path, options: Options = ALL) -> Table:
     """Read a parquet file with a column of words and a column of vectors (lists of equally many floats)."""
-    arrow, parquet = pyarrow(), pyarrow("pyarrow.parquet")
     size = file_size(path)
     try:
         with parquet.ParquetFile(path, **OPENING) as file:
             word = _find(path, file.schema_arrow.names, WORDS)
         with parquet.ParquetFile(path, read_dictionary=[word], **OPENING) as file:
-            return _read_columns(path, file, word, options, arrow)
+            return _read_columns(path, file, word, options)
     except FormatError:
         raise
     except (
-        arrow.ArrowException,
+        pa.ArrowException,
         OSError,
         ValueError,
         OverflowError,
@@ -99,7 +97,7 @@ def read(path: Path, options: Options = ALL) -> Table:
         ) from error
 
 
-def _read_columns(path: Path, file: Any, word: str, options: Options, arrow: Any) -> Table:
+def _read_columns(path: Path, file: Any, word: str, options: Options) -> Table:
     """Read row groups in batches until there are enough rows."""
     # Only this number of the metadata is safe to read: pyarrow aborts the process if the metadata of a group
     # or column is damaged.
@@ -108,7 +106,7 @@ def _read_columns(path: Path, file: Any, word: str, options: Options, arrow: Any
     vector = _find(path, names, VECTORS)
     count = next((name for name in COUNTS if name in names), None)
     kind = file.schema_arrow.field(vector).type
-    dim = kind.list_size if arrow.types.is_fixed_size_list(kind) else _first_length(path, file, vector)
+    dim = kind.list_size if pa.types.is_fixed_size_list(kind) else _first_length(path, file, vector)
     if dim < 1:
         raise FormatError(
             f"{path}: row 1: the column {vector!r} is {kind}: it must hold lists of at least one float"
@@ -124,16 +122,16 @@ def _read_columns(path: Path, file: Any, word: str, options: Options, arrow: Any
         first, taken = len(raws), min(len(batch), rows - len(raws))
         batch = batch.slice(0, taken)
         batch.validate(full=True)
-        vectors[first : first + taken] = _matrix(path, batch.column(vector), arrow, dim, first)
-        room -= _decoded_bytes(batch.column(word), arrow)
+        vectors[first : first + taken] = _matrix(path, batch.column(vector), dim, first)
+        room -= cell_bytes(batch.column(word))
         if room < 0:
             raise FormatError(
                 f"{path}: row {first + 1} or a later one: its words are {WORD_GROWTH} times as large as the "
                 "file; unhot does not unpack them"
             )
-        raws += _words(path, batch.column(word), arrow, first)
+        raws += _words(path, batch.column(word), first)
         if counts is not None:
-            counts[first : first + taken] = _whole_numbers(path, batch.column(count), arrow, first)
+            counts[first : first + taken] = _whole_numbers(path, batch.column(count), first)
         if len(raws) == rows:
             break
     if len(raws) < rows:
@@ -161,13 +159,13 @@ def _first_length(path: Path, file: Any, vector: str) -> int:
     raise FormatError(f"{path}: row 1: the file has no rows, so the length of a vector is unknown")
 
 
-def _matrix(path: Path, column: Any, arrow: Any, dim: int, first: int) -> Floats:
+def _matrix(path: Path, column: Any, dim: int, first: int) -> Floats:
     """Return the lists of a column as rows of a matrix."""
     kind = column.type
-    if not is_list(kind) or not arrow.types.is_floating(kind.value_type):
+    if not is_list(kind) or not pa.types.is_floating(kind.value_type):
         raise FormatError(f"{path}: row {first + 1}: vectors are {kind}: they must be lists of floats")
     values = column.flatten()
-    if not arrow.types.is_fixed_size_list(kind):
+    if not pa.types.is_fixed_size_list(kind):
         lengths = np.diff(column.offsets.to_numpy())
         wrong = np.flatnonzero(lengths != dim)
         if len(wrong):
@@ -182,33 +180,25 @@ def _matrix(path: Path, column: Any, arrow: Any, dim: int, first: int) -> Floats
         return numbers.reshape(-1, dim)
 
 
-def _decoded_bytes(column: Any, arrow: Any) -> int:
-    """Return the bytes that a column of words takes when its dictionary is replaced by its words."""
-    if not arrow.types.is_dictionary(column.type):
-        return int(column.nbytes)
-    lengths = pyarrow("pyarrow.compute").binary_length(column.dictionary)
-    return sum(lengths.take(column.indices).drop_null().to_pylist())
-
-
-def _words(path: Path, column: Any, arrow: Any, first: int) -> list[bytes]:
-    if arrow.types.is_dictionary(column.type):
+def _words(path: Path, column: Any, first: int) -> list[bytes]:
+    if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if column.null_count or not is_text(column.type):
         raise FormatError(
             f"{path}: row {first + 1}: words are {column.type} with {column.null_count} missing: every row "
             "must have text"
         )
-    raws: list[bytes] = column.cast(arrow.large_binary()).to_pylist()
+    raws: list[bytes] = column.cast(pa.large_binary()).to_pylist()
     return raws
 
 
-def _whole_numbers(path: Path, column: Any, arrow: Any, first: int) -> Counts:
-    if column.null_count or not arrow.types.is_integer(column.type):
+def _whole_numbers(path: Path, column: Any, first: int) -> Counts:
+    if column.null_count or not pa.types.is_integer(column.type):
         raise FormatError(
             f"{path}: row {first + 1}: counts are {column.type} with {column.null_count} missing: every row "
             "must have a whole number"
         )
-    counts: Counts = column.cast(arrow.int64()).to_numpy(zero_copy_only=False)
+    counts: Counts = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
     if len(counts) and counts.min() < 0:
         raise FormatError(
             f"{path}: row {first + int(counts.argmin()) + 1}: the count is {counts.min()}: it must be >= 0"

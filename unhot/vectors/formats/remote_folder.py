@@ -23,7 +23,7 @@ from typing import Any
 
 from unhot.atomic import replacing, replacing_folder
 from unhot.errors import DataError, FormatError
-from unhot.rows.arrow import pyarrow
+from unhot.rows.arrow import fs
 from unhot.rows.remote import RemotePath, as_path, upload_files, uploaded
 from unhot.user_cache import user_cache
 from unhot.vectors.formats.directory import (
@@ -58,7 +58,7 @@ def _upload(place: Path, target: RemotePath) -> None:
 def check_remote(target: RemotePath) -> set[str]:
     """Return the names in a folder; raise a `DataError` if it is not that of a model, and not empty."""
     with target.explained():
-        entries = pyarrow("pyarrow.fs").FileSelector(target.key, allow_not_found=True)
+        entries = fs.FileSelector(target.key, allow_not_found=True)
         names = {info.base_name for info in target.system.get_file_info(entries)}
     if not names:
         target.check_bucket()
