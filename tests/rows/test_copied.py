@@ -295,6 +295,14 @@ def test_columns_that_are_there_already(kind, tmp_path):
     assert b"p" in copied(path, lambda texts: [["p"] * len(texts)], names=["p"], column="text")
 
 
+def test_columns_of_the_same_name_are_not_lost(tmp_path):
+    path = write(tmp_path / "x.csv", "id,id,text\n1,2,a\n")
+    assert copied(path) == b"id,id,text,label,score\n1,2,a,a,1.0\n"
+    for out in ("o.jsonl", "o.tsv", "o.parquet"):
+        with pytest.raises(DataError, match="several columns are called 'id': rename .* source \\(csv\\)"):
+            copied(path, out=out)
+
+
 def test_a_later_object_may_have_the_column(tmp_path):
     path = write(tmp_path / "x.jsonl", '{"text": "a"}\n{"text": "a", "score": 1}\n')
     with pytest.raises(DataError, match="has a column 'score' already"):

@@ -80,6 +80,11 @@ def copy_rows(
         one_of("format of the copy", to, tuple(WRITERS))
         if to != table.kind:
             report.fate = "are empty in the copy, which has another format"
+            if twice := [name for name in table.names if table.names.count(name) > 1]:
+                raise DataError(
+                    f"{table.where}: several columns are called {twice[0]!r}: rename all but one of them, or "
+                    f"write the format of the source ({table.kind})"
+                )
         text = table.text_column(column) if table.names else ""
         _check_names(table.where, table.names, new)
         if text and table.kind != "text":
