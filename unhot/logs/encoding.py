@@ -96,6 +96,7 @@ def read_log(
             marks=marks,
             type_of=_taken(events.types, first),
             type_words=events.type_words,
+            features={key: feature.at(order) for key, feature in events.features.items()},
         ),
         directory,
         told,
@@ -134,7 +135,10 @@ def _columns_line(events: Events) -> str:
     if not events.seen:  # lines are sessions
         return said
     taken = ", ".join(f"{role} = {name}" for role, name in events.columns.items())
-    used = {*events.columns.values(), *events.sides}
+    for (of, name), feature in events.features.items():
+        kind = "numbers" if feature.categories is None else f"{len(feature.categories):,} categories"
+        taken += f"; {of} {name}: {kind}"
+    used = {*events.columns.values(), *events.sides, *(name for _, name in events.features)}
     others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
     times = "" if events.times.size else "; no times: the order of the rows counts"
     said += "; " * bool(said)
@@ -183,6 +187,7 @@ def _core(events: Events, groups: Any, number: int, core: int) -> tuple[Events, 
         weights=_taken(events.weights, kept),
         marks=_taken(events.marks, kept),
         types=_taken(events.types, kept),
+        features={key: feature.at(kept) for key, feature in events.features.items()},
     )
     return left, rank[groups[kept]], int(rank[-1]) + 1
 

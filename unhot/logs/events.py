@@ -149,7 +149,8 @@ def _of_table(opened: OpenedRows, gathered: Gathered, columns: Mapping[str, str]
         ends = {how.titles.get(role, role): name for role, name in columns.items()} if how.edges else {}
         if opened.kind:
             gathered.report.say(opened.where, recognized(opened.where, opened.kind, **ends))
-    wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(how.side, LIST)
+    wanted = dict.fromkeys([*columns.values(), *(name for _, name in how.features)], VALUE)
+    wanted |= dict.fromkeys(how.side, LIST)
     return LogRows(opened.batches(wanted), columns, opened.names, opened.progress)
 
 

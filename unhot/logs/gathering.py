@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import DataError
+from unhot.logs.features import Feature, feature_of
 from unhot.logs.log_reading import MARKS, LogReading
 from unhot.rows.arrow import is_list, pyarrow
 from unhot.rows.batches import EXAMPLES, RowBatch, RowReport
@@ -62,6 +63,7 @@ class Events(NamedTuple):
     columns: dict[str, str]  # role -> name of the columns that were taken
     # the names of all columns; empty if lines are sessions, which have an order by themselves
     seen: list[str]
+    features: dict[tuple[str, str], Feature]  # of each event; see `LogReading.features`
 
 
 @dataclass
@@ -106,10 +108,10 @@ class WordNumbers:
         self._ids.append(ids.to_numpy(zero_copy_only=False))
         self._words, self._waiting = found.dictionary, []
 
-    def finish(self) -> tuple[Ids, list[str]]:
-        """Return the numbers of all cells, and the words."""
+    def finish(self) -> tuple[Ids, Any]:
+        """Return the numbers of all cells, and the words as a column of Arrow."""
         self._number()
-        return np.concatenate([np.empty(0, np.int32), *self._ids]), decode_words(self._words.to_pylist())
+        return np.concatenate([np.empty(0, np.int32), *self._ids]), self._words
 
 
 class Gathered:
@@ -122,7 +124,7 @@ class Gathered:
         self.sessions = 0  # lines of sessions
         self._columns: dict[str, str] = {}  # role -> name
         self._seen: dict[str, None] = {}  # the names of all columns
-        self._words: dict[str, WordNumbers] = {}
+        self._words: dict[Any, WordNumbers] = {}  # role, or feature ->
         self._numbers: dict[str, list[Any]] = {role: [] for role in NUMBERED}
         self._time_kind = BAD  # what the first time was
         self._sides: dict[str, dict[str, list[str]]] = {name: {} for name in how.side}
@@ -136,10 +138,11 @@ class Gathered:
                 f"{', '.join(self._columns)}: read files apart that have other columns"
             )
         self._seen |= dict.fromkeys(map(str, seen))
-        cells = {role: batch.cells[name] for role, name in columns.items()}
+        cells: dict[Any, Any] = {role: batch.cells[name] for role, name in columns.items()}
+        cells |= {feature: batch.cells[feature[1]] for feature in self.how.features}
         wrong: Bytes = np.zeros(batch.size, np.uint8)
         wrong[[*batch.faults]] = NO_ROW
-        words = {role: self._words_of(role, cells[role], wrong) for role in cells if role in WORDED}
+        words = {role: self._words_of(role, cells[role], wrong) for role in cells if role not in NUMBERED}
         numbers = {role: self._numbers_of(role, cells[role], wrong) for role in cells if role in NUMBERED}
         kept = pyarrow().array(np.flatnonzero(wrong == FINE))
         self._count(batch, cells, wrong, len(kept))
@@ -150,7 +153,7 @@ class Gathered:
         for name in self.how.side:
             self._take_side(name, batch.cells[name].take(kept), words["item"].take(kept))
 
-    def _words_of(self, role: str, cells: Any, wrong: Bytes) -> Any:
+    def _words_of(self, role: Any, cells: Any, wrong: Bytes) -> Any:
         """Return the words of a column, null if they are blank; bad rows get a code."""
         compute, words = pyarrow("pyarrow.compute"), as_bytes(cells)
         sizes = compute.binary_length(words).fill_null(0)
@@ -159,7 +162,7 @@ class Gathered:
             filled = compute.match_substring_regex(words, FILLED).fill_null(False)
         blank = ~filled.to_numpy(zero_copy_only=False)
         # a row of a session needs no user
-        needed = FINE if role == "user" and self.how.session else WORDED[role]
+        needed = FINE if role == "user" and self.how.session else WORDED.get(role, FINE)
         wrong[(wrong == FINE) & blank] = needed
         wrong[(wrong == FINE) & (sizes.to_numpy() > LONGEST_ID)] = LONG
         return words if needed or not blank.any() else compute.if_else(filled, words, None)
@@ -182,7 +185,7 @@ class Gathered:
         wrong[fine & self.how.edges & (values.astype(np.float32) <= 0)] = LIGHT
         return values
 
-    def _count(self, batch: RowBatch, cells: dict[str, Any], wrong: Bytes, kept: int) -> None:
+    def _count(self, batch: RowBatch, cells: dict[Any, Any], wrong: Bytes, kept: int) -> None:
         """Report how many rows there are, and examples of bad ones."""
         bad = np.flatnonzero(wrong > LOW)
         faults = {}
@@ -218,7 +221,10 @@ class Gathered:
                 f"({self.how.format or 'not given'}), the columns, and min_rating ({self.how.min_rating})"
             )
         self.report.check(where)
-        words = {role: self._words.pop(role, WordNumbers()).finish() for role in WORDED}
+        found = {
+            role: self._words.pop(role, WordNumbers()).finish() for role in (*WORDED, *self.how.features)
+        }
+        words = {role: (found[role][0], decode_words(found[role][1].to_pylist())) for role in WORDED}
         pyarrow().default_memory_pool().release_unused()  # sorting needs as much again
         numbers = {
             role: np.concatenate([np.empty(0, kind), *self._numbers.pop(role)])
@@ -247,6 +253,10 @@ class Gathered:
             type_words=words["user_type"][1],
             columns=self._columns,
             seen=[*self._seen],
+            features={
+                (of, name): feature_of(*found.pop((of, name)), name in self.how.categories)
+                for of, name in self.how.features
+            },
         )
 
 

@@ -11,6 +11,8 @@ names.txt       the names of the items, in the order of the vocabulary; an empty
 beside/users    a corpus: line i is the user of line i
 beside/types    a corpus: line i is the type of the user of line i
 sides/NAME      a corpus: line i holds the values of item i in the side column NAME
+features/N      values.bin: the N-th further column of events, in the same order: float32 numbers, or int32
+                ids of the categories in vocab.txt (indexed_folder.py)
 """
 
 import functools
@@ -23,9 +25,20 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus, checked_names
 from unhot.corpus.given_ids import IdText, flat, write_ids
-from unhot.corpus.indexed_folder import check_size, has_file, map_numbers, read_index, save_index
+from unhot.corpus.indexed_folder import (
+    check_size,
+    has_file,
+    map_numbers,
+    read_index,
+    read_vocabulary,
+    save_index,
+    save_vocabulary,
+)
+from unhot.corpus.shards import check_ids
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.logs.features import Feature
+from unhot.logs.log_reading import FEATURES
 from unhot.types import Bytes, Counts, Doubles, Floats, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary, canonical, decode_words, sortable
 
@@ -35,6 +48,7 @@ TIMES, WEIGHTS = "times.bin", "weights.bin"
 ROWS = "rows.bin"
 MARKS = "marks.bin"
 SIDES = "sides"
+FOLDER, VALUES = "features", "values.bin"
 USERS, TYPES = "users", "types"
 HOW = "how"
 AGAIN = "read the log again"
@@ -84,6 +98,7 @@ class Sequences(NamedTuple):
     marks: Bytes = NO_MARKS  # [events] 1: booked, 2: rejected, 3: both; or empty
     type_of: Ids = NO_TYPES  # [lines] the type of the user, -1: none; or empty
     type_words: Sequence[str] = ()
+    features: Mapping[tuple[str, str], Feature] = {}  # of each event; see `LogReading.features`
 
 
 class Log(Corpus):
@@ -117,6 +132,7 @@ class Log(Corpus):
             raise FormatError(f"{path}: a line has no item, or several users: the file is damaged, {AGAIN}")
         if NAMES in log.facts["files"] and len(log.names) != len(log.items):
             raise FormatError(f"{path / NAMES}: {len(log.names)} names of {len(log.items)} items: {AGAIN}")
+        _ = log.features  # opening them checks them
         return log
 
     @functools.cached_property
@@ -124,8 +140,11 @@ class Log(Corpus):
         """The index of the log: its files, side columns, and what was read."""
         found = read_index(self.directory / INDEX, VERSION, AGAIN)
         lists = [found.get(name) for name in ("files", SIDES, "report")]
-        if not all(isinstance(each, list) and all(isinstance(x, str) for x in each) for each in lists) or (
-            NAMES in found["files"] and not has_file(self.directory / NAMES)
+        features = found.get(FOLDER, [])
+        if (
+            not all(isinstance(each, list) and all(isinstance(x, str) for x in each) for each in lists)
+            or (NAMES in found["files"] and not has_file(self.directory / NAMES))
+            or not (isinstance(features, list) and all(map(_is_feature, features)))
         ):
             raise FormatError(f"{self.directory / INDEX}: the file is damaged: {AGAIN}")
         return found
@@ -196,6 +215,28 @@ class Log(Corpus):
         """What was booked (1), rejected (2) or both (3); empty if the log does not say."""
         return self._numbers(MARKS, np.uint8)
 
+    @functools.cached_property
+    def features(self) -> dict[tuple[str, str], Feature]:
+        """Further columns of all events: by event or user_side, and the name of the column."""
+        folders, events = self.directory / FOLDER, self.ids_of_lines.size
+        return {
+            (of, name): _open_feature(folders / str(number), categories, events)
+            for number, (of, name, categories) in enumerate(self.facts.get(FOLDER, []))
+        }
+
+    @property
+    def event_features(self) -> dict[str, Feature]:
+        """The columns that were read as `event`, with the value of each event."""
+        return {name: feature for (of, name), feature in self.features.items() if of == "event"}
+
+    @functools.cached_property
+    def user_features(self) -> dict[str, Feature]:
+        """The columns that were read as `user_side`, with the last value of each user in this log."""
+        kept = {name: feature for (of, name), feature in self.features.items() if of == "user_side"}
+        order = self.by_time if kept else NO_ROWS
+        owners = np.repeat(self.user_of, np.diff(self.starts))[order]
+        return {name: feature.at(order).last(owners, len(self.users)) for name, feature in kept.items()}
+
     @property
     def by_time(self) -> Starts:
         """The places of all events, oldest first: by time, or by the rows of the file."""
@@ -247,6 +288,7 @@ class Log(Corpus):
                 marks=self.marks[inside] if self.marks.size else self.marks,
                 type_of=self.type_of[lines],
                 type_words=self.types.words,
+                features={key: feature.at(inside) for key, feature in self.features.items()},
             ),
             how=self.how,
         )
@@ -260,7 +302,7 @@ class Log(Corpus):
 
     def close(self) -> None:
         """Release what is mapped, and remove the directory if it is temporary."""
-        for name in ("_flat", "times", "weights", "marks"):
+        for name in ("_flat", "times", "weights", "marks", "features", "user_features"):
             self.__dict__.pop(name, None)
         super().close()
 
@@ -300,9 +342,13 @@ def make_log(
         sides = [
             name for name, values in given.sides.items() if _write_side(place, name, values, items.words)
         ]
+        features = [
+            (*key, _write_feature(place.work / FOLDER / str(number), feature))
+            for number, (key, feature) in enumerate(given.features.items())
+        ]
         log = write_ids(text, place, Log, beside)
         facts = {"files": files, SIDES: sides, "report": [*report], HOW: (how or HowRead())._asdict()}
-        save_index(log.directory / INDEX, {"version": VERSION, **facts})
+        save_index(log.directory / INDEX, {"version": VERSION, **facts, FOLDER: features})
     return log
 
 
@@ -337,6 +383,38 @@ def _write_side(
     with Workplace(place.work / SIDES / name) as folder:
         write_ids(IdText(ids[numbers], starts, vocabulary), folder, Corpus, {}).close()
     return True
+
+
+def _write_feature(folder: Path, feature: Feature) -> int | None:
+    """Write a column of events; return the number of its categories, None: it holds numbers."""
+    folder.mkdir(parents=True)
+    values, words = feature
+    if words is None:
+        values.astype("<f4", copy=False).tofile(folder / VALUES)
+        return None
+    categories, ids = ranked(words, np.bincount(values + 1, minlength=len(words) + 1)[1:])
+    np.append(ids, np.int32(-1))[values].astype("<i4", copy=False).tofile(folder / VALUES)
+    save_vocabulary(folder, categories)
+    return len(categories)
+
+
+def _open_feature(folder: Path, categories: int | None, events: int) -> Feature:
+    """Map a column of events; raise a `FormatError` if it is damaged."""
+    check_size(folder / VALUES, 4 * events, AGAIN)
+    if categories is None:
+        return Feature(map_numbers(folder / VALUES, np.float32))
+    vocabulary = read_vocabulary(folder, categories, AGAIN)
+    if not vocabulary.is_ordered():
+        raise FormatError(f"{folder}: the categories are not ordered by their counts: {AGAIN}")
+    check_ids(folder / VALUES, events, -1, categories - 1)
+    return Feature(map_numbers(folder / VALUES, np.int32), vocabulary.words)
+
+
+def _is_feature(entry: Any) -> bool:
+    """Return whether an entry of the index is that of a feature: what it is of, its name, its categories."""
+    if not isinstance(entry, list) or len(entry) != 3 or entry[0] not in FEATURES:
+        return False
+    return isinstance(entry[1], str) and (entry[2] is None or (type(entry[2]) is int and entry[2] >= 0))
 
 
 def _by_item(side: Corpus, items: Sequence[str]) -> dict[str, list[str]]:

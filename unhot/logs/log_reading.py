@@ -28,6 +28,7 @@ USUAL = {
 # columns of words, which may be blank: what was booked, what was rejected, the type of the user at the time
 MARKS = ("booked", "rejected", "user_type")
 ROLES = (*USUAL, "session", *MARKS)
+FEATURES = ("event", "user_side")  # columns that are kept of each event, or of each user
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,9 @@ class LogReading:
     rejected    likewise, whether the user was rejected for the item
     user_type   a column of types of users, such as new
     side        columns that hold values of the item, such as its brand; `|` stands between several values
+    event       columns that are kept of each event, such as its device: see features.py
+    user_side   likewise columns of the user, such as an age: the last value that is there counts
+    categories  those of these columns that hold categories even if all their values are numbers
     format      csv, tsv, csv-unquoted, tsv-unquoted (a quote is a character like any other), jsonl, parquet,
                 arrow, movielens (u.data, ratings.dat), sessions (a line holds the items of a session),
                 user-sessions (a line holds a user, then items), edges (a line holds two words, and maybe a
@@ -65,6 +69,9 @@ class LogReading:
     rejected: str | None = None
     user_type: str | None = None
     side: tuple[str, ...] = ()
+    event: tuple[str, ...] = ()
+    user_side: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     format: str | None = None
     time_format: str | None = None
     min_rating: float | None = None
@@ -81,8 +88,19 @@ class LogReading:
             one_of("format", self.format, FORMATS)
         if self.min_rating is not None:
             finite("min_rating", self.min_rating)
-        if isinstance(self.side, str):
-            raise ConfigError(f"side={self.side!r}: give the names of the columns as a tuple")
+        for name in ("side", *FEATURES, "categories"):
+            if isinstance(found := getattr(self, name), str):
+                raise ConfigError(f"{name}={found!r}: give the names of the columns as a tuple")
+        kept = {column for _, column in self.features}
+        if strange := [name for name in self.categories if name not in kept]:
+            raise ConfigError(
+                f"categories={strange[0]!r}: is neither in event nor in user_side: add it there"
+            )
+
+    @property
+    def features(self) -> list[tuple[str, str]]:
+        """What is kept of each event: event or user_side, and the name of the column."""
+        return [(of, name) for of in FEATURES for name in getattr(self, of)]
 
 
 AS_USUAL = LogReading()
@@ -102,7 +120,7 @@ def choose_columns(names: Sequence[str], how: LogReading, where: str) -> dict[st
     asked = {role: getattr(how, role) or usual_column(how.usual.get(role, ()), names) for role in ROLES}
     chosen = {role: name for role, name in asked.items() if name is not None}
     listed = f"the columns are {', '.join(str(name)[:80] for name in names[:50]) or 'none'}"
-    for role, name in (*chosen.items(), *(("side", name) for name in how.side)):
+    for role, name in (*chosen.items(), *(("side", name) for name in how.side), *how.features):
         if [*names].count(name) != 1:
             trouble = "several columns have this name" if name in names else "there is no such column"
             raise DataError(f"{where}: {how.titles.get(role, role)}={name!r}: {trouble}; {listed}")

@@ -13,12 +13,14 @@ from unhot.logs.log import Log, make_log
 from unhot.logs.log_reading import MARKS
 from unhot.logs.splitting import Cases, Split, check_order, split_log
 from unhot.models.fitting import Reads, Tells, names_of, nobody
-from unhot.models.settings import LogFields, MarkFields, check_settings
+from unhot.models.settings import EventFields, LogFields, MarkFields, check_settings
 from unhot.train.checkpoint import fingerprint
 
 READING = ("user", "item", "time", "weight", "session", "format", "time_format", "min_rating", "strict")
 SHAPING = ("repeats", "core", "gap", "in_order", "items", "threads")
-SIDES = ("side", "market", "item_type")  # settings that name columns with values of items
+# columns that are read -> the settings that name them, with commas between them
+COLUMNS = {"side": ("side", "market", "item_type"), "event": ("event",), "user_side": ("user_side",)}
+COLUMNS |= {"categories": ("categories",)}
 EVENTS_ALONE: dict[str, Any] = {"items": None, "side": ()}  # how a log is read to ask a trained model
 
 
@@ -30,7 +32,7 @@ class Watched(NamedTuple):
 
 
 @dataclasses.dataclass(kw_only=True)
-class LogSettings(LogFields, MarkFields):
+class LogSettings(LogFields, MarkFields, EventFields):
     """How a log is read, without a model that learns from it."""
 
     def __post_init__(self) -> None:
@@ -51,8 +53,9 @@ class LogData(NamedTuple):
 def read_as(model: Any, source: Any, tells: Tells, **more: Any) -> Log:
     """Read a log as the settings say, and tell what was read; `more`: further arguments of `read_log`."""
     how: dict[str, Any] = {name: getattr(model, name, None) for name in (*READING, *MARKS, *SHAPING)}
-    named = ",".join(getattr(model, name, None) or "" for name in SIDES)
-    how["side"] = tuple(dict.fromkeys(column for column in named.split(",") if column))
+    for reading, settings in COLUMNS.items():
+        named = ",".join(getattr(model, name, None) or "" for name in settings)
+        how[reading] = tuple(dict.fromkeys(column for column in named.split(",") if column))
     log = read_log(source, progress=tells.reading, **how | more)
     if log.how.columns:
         tells.say(log.how.columns)
