@@ -4,7 +4,6 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import chain, islice, repeat, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -14,11 +13,11 @@ import numpy as np
 from unhot.errors import ConfigError, DataError, at_least
 from unhot.logs.edge_forms import EdgeForm, edge_form
 from unhot.logs.gathering import Events, Gathered, LogReport
-from unhot.logs.log_reading import AS_USUAL, LogReading, choose_columns, usual_column
+from unhot.logs.log_reading import AS_USUAL, EDGES, SESSIONS, LogReading, usual_column
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import LIST, VALUE, OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS, open_delimited
-from unhot.rows.opening import MARKED, UNQUOTED, TextFile, ending_kind, marked_kind, recognized
+from unhot.rows.opening import MARKED, UNQUOTED, TextFile, ending_kind, marked_kind
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import FEED, Record, RowBlock
 from unhot.rows.tables import open_marked, open_table
@@ -32,7 +31,6 @@ __all__ = ["Events", "LogReport", "read_events"]
 Item = TypeVar("Item")
 
 PROGRESS_SECONDS = 0.1
-SESSIONS = ("sessions", "user-sessions")
 TEXTS = ("csv", "tsv", *UNQUOTED, "jsonl")  # formats that are kinds of text
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
 BLOCK = 1 << 22  # bytes of a block of text
@@ -40,15 +38,6 @@ BLOCK = 1 << 22  # bytes of a block of text
 RATINGS = re.compile(rb"[0-9]+(\t|::)[0-9]+\1[0-9.]+\1[0-9]+\r?")
 NAMES = ("user", "item", "rating", "time")
 SPACE, RETURN = 32, 13  # the first byte above white space is 33
-
-
-class LogRows(NamedTuple):
-    """The rows of a source, which is being read."""
-
-    batches: Iterator[RowBatch]
-    columns: Mapping[str, str]  # role -> name
-    names: list[str]  # of all columns; none if lines are sessions
-    progress: Callable[[], tuple[int, int | None]] = lambda: (0, None)  # bytes read, and in all
 
 
 class LineWords(NamedTuple):
@@ -101,12 +90,14 @@ def read_events(
     return gathered.events(", ".join(map(str, paths[:3])))
 
 
-def _take(rows: LogRows, gathered: Gathered, threads: int) -> Iterator[int]:
-    """Take rows; yield the bytes that are read so far."""
-    with contextlib.closing(_ahead(rows.batches, threads)) as batches:
+def _take(opened: OpenedRows, gathered: Gathered, threads: int) -> Iterator[int]:
+    """Take the rows of a source; yield the bytes that are read so far."""
+    columns = gathered.choose(opened)
+    wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(gathered.how.side, LIST)
+    with contextlib.closing(_ahead(opened.batches(wanted), threads)) as batches:
         for batch in batches:
-            gathered.take(batch, rows.columns, rows.names)
-            yield rows.progress()[0]
+            gathered.take(batch, columns)
+            yield opened.progress()[0]
 
 
 def _ahead(items: Iterator[Item], threads: int) -> Generator[Item, None, None]:
@@ -119,8 +110,8 @@ def _ahead(items: Iterator[Item], threads: int) -> Generator[Item, None, None]:
         yield from takewhile(lambda item: item is not end, found)
 
 
-def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
-    """Return the rows of a value of Python."""
+def _of_object(source: Any, gathered: Gathered, where: str) -> OpenedRows:
+    """Open the rows of a value of Python."""
     kind = gathered.how.format
     opened = None if isinstance(source, (list, tuple)) else open_table(source)
     if kind is not None and (opened is not None or kind not in SESSIONS):
@@ -128,12 +119,10 @@ def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
     if isinstance(source, (bytes, bytearray, memoryview)) or not (opened or isinstance(source, Iterable)):
         raise DataError(f"the log is {where}: give a path, a table, or an iterable of dicts or tuples")
     rows = map(_listed, () if opened else source)
-    if kind is not None:
-        users, some = kind == "user-sessions", iter(lambda: [*islice(rows, CHUNK)], [])
-        lines = (_words_of_lists(each, 1 + users) for each in some)
-        return _of_sessions(lines, users, gathered, where, "row")
-    opened = opened or open_objects(rows, where, [*gathered.how.usual])
-    return _of_table(opened, gathered) if opened.names else LogRows(opened.batches({}), {}, [])
+    if kind is None:
+        return opened or open_objects(rows, where, [*gathered.how.usual])
+    some = iter(lambda: [*islice(rows, CHUNK)], [])
+    return _of_sessions((_words_of_lists(each, kind) for each in some), kind, gathered, where, "row")
 
 
 def _listed(row: Any) -> Any:
@@ -141,21 +130,8 @@ def _listed(row: Any) -> Any:
     return [*row] if hasattr(row, "__array__") and getattr(row, "ndim", 1) == 1 and len(row) else row
 
 
-def _of_table(opened: OpenedRows, gathered: Gathered, columns: Mapping[str, str] | None = None) -> LogRows:
-    """Return the rows of a table."""
-    how = gathered.how
-    if columns is None:
-        columns = choose_columns(opened.names, how, opened.where)
-        ends = {how.titles.get(role, role): name for role, name in columns.items()} if how.edges else {}
-        if opened.kind:
-            gathered.report.say(opened.where, recognized(opened.where, opened.kind, **ends))
-    wanted = dict.fromkeys([*columns.values(), *(name for _, name in how.features)], VALUE)
-    wanted |= dict.fromkeys(how.side, LIST)
-    return LogRows(opened.batches(wanted), columns, opened.names, opened.progress)
-
-
 @contextlib.contextmanager
-def _of_file(file: Path | None, gathered: Gathered) -> Iterator[LogRows]:
+def _of_file(file: Path | None, gathered: Gathered) -> Iterator[OpenedRows]:
     """Open the rows of a file, or of standard input (None)."""
     asked, marked = gathered.how.format, marked_kind(file)
     if asked is not None and asked != marked and (marked or asked in MARKED):
@@ -164,48 +140,51 @@ def _of_file(file: Path | None, gathered: Gathered) -> Iterator[LogRows]:
             f"format is {asked}: leave it out"
         )
     if file is not None and marked:
-        yield _of_table(open_marked(file, marked), gathered)
+        yield open_marked(file, marked)
         return
     text = TextFile(file, asked if asked in TEXTS else asked and "text", gathered.how.force)
     with contextlib.closing(text):
         edges = gathered.how.edges and text.kind not in ("jsonl", "list")
-        rows = _of_edges(file, text, gathered) if edges else _of_text(text, gathered)
-        yield rows._replace(progress=text.progress)
+        opened = _of_edges(file, text, gathered) if edges else _of_text(text, gathered)
+        yield opened._replace(progress=text.progress)
 
 
-def _of_text(text: TextFile, gathered: Gathered) -> LogRows:
-    """Return the rows of a text: JSON, CSV and TSV, files of MovieLens, lines of sessions."""
+def _of_text(text: TextFile, gathered: Gathered) -> OpenedRows:
+    """Open the rows of a text: JSON, CSV and TSV, files of MovieLens, lines of sessions."""
     how, line = gathered.how, text.head.lstrip(b"\r\n").partition(b"\n")[0]
     kind = how.format or text.kind
     if how.format in (None, "movielens") and kind != "csv" and RATINGS.fullmatch(line):
         blocks = (RowBlock(each.data.replace(b"::", b"\t"), each.line) for each in text.blocks(BLOCK))
-        return _of_table(open_delimited(blocks, text.where, "tsv", names=NAMES), gathered)
+        return open_delimited(blocks, text.where, "tsv", names=NAMES)
     for each, separator in SEPARATORS.items():
         names = decode_word(line).split(separator)
         if kind == "text" and all(usual_column(how.usual[role], names) for role in ("user", "item")):
             kind = each  # the line is a header
-    if kind in ("text", *SESSIONS):
-        said = kind if kind in SESSIONS else SESSIONS[0]
-        gathered.report.say(text.where, f"{text.where}: read as lines of {said}")
-        lines = (_words_of(block.data) for block in text.blocks(BLOCK))
-        return _of_sessions(lines, kind == "user-sessions", gathered, text.where, "line")
-    return _of_table(text.rows("csv" if kind == "movielens" else kind, size=BLOCK), gathered)
+    if kind not in ("text", *SESSIONS):
+        return text.rows("csv" if kind == "movielens" else kind, size=BLOCK)
+    kind = kind if kind in SESSIONS else SESSIONS[0]
+    gathered.report.say(text.where, f"{text.where}: read as lines of {kind}")
+    lines = (_words_of(block.data) for block in text.blocks(BLOCK))
+    return _of_sessions(lines, kind, gathered, text.where, "line")
 
 
-def _of_edges(file: Path | None, text: TextFile, gathered: Gathered) -> LogRows:
-    """Return the edges of a text."""
+def _of_edges(file: Path | None, text: TextFile, gathered: Gathered) -> OpenedRows:
+    """Open the edges of a text."""
     kind = gathered.how.format or (ending_kind(file) if file else None)
     form = edge_form(text.head, gathered.how, kind, text.where)
     gathered.report.say(text.where, f"{text.where}: {form.said}")
     blocks = _clean(text, form, gathered)
-    if form.kind == "user-sessions":
+    if form.kind in SESSIONS:
         lines = (_words_of(block.data, form.separator) for block in blocks)
-        return _of_sessions(lines, True, gathered, text.where, "line")
-    if form.kind == "edges":
-        return LogRows((_edge_rows(block, form.names, text.where) for block in blocks), form.columns, [])
+        return _of_sessions(lines, form.kind, gathered, text.where, "line")
+    if form.kind == EDGES:
+
+        def batches(wanted: Mapping[str, str]) -> Iterator[RowBatch]:
+            return (_edge_rows(block, form.names, text.where) for block in blocks)
+
+        return OpenedRows(text.where, EDGES, [*form.names], {}, batches)
     how: dict[str, Any] = {"separator": form.separator, "names": form.names, "quotes": kind not in UNQUOTED}
-    opened = open_delimited(blocks, text.where, "csv", **how)
-    return _of_table(opened, gathered, form.columns)
+    return open_delimited(blocks, text.where, "csv", **how)._replace(kind=EDGES)
 
 
 def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBlock]:
@@ -219,11 +198,12 @@ def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBl
 
 
 def _of_sessions(
-    lines: Iterable[LineWords], users: bool, gathered: Gathered, where: str, unit: str
-) -> LogRows:
-    """Return the words of lines as rows; each line is a session, maybe behind a user."""
+    lines: Iterable[LineWords], kind: str, gathered: Gathered, where: str, unit: str
+) -> OpenedRows:
+    """Open the words of lines as rows; each line is a session, maybe behind a user."""
+    users = kind == "user-sessions"
 
-    def batches() -> Iterator[RowBatch]:
+    def batches(wanted: Mapping[str, str]) -> Iterator[RowBatch]:
         arrow, first = pyarrow(), 1
         for words, places, many in lines:
             begins = np.diff(places, prepend=-1) > 0
@@ -238,9 +218,7 @@ def _of_sessions(
             first += many
             gathered.sessions += many
 
-    reading = replace(gathered.how, session=gathered.how.session or "session")
-    columns = choose_columns(["item", "session", *["user"] * users], reading, where)
-    return LogRows(batches(), columns, [])
+    return OpenedRows(where, kind, ["item", "session", *["user"] * users], {}, batches)
 
 
 def _edge_rows(block: RowBlock, names: tuple[str, ...], where: str) -> RowBatch:
@@ -272,8 +250,9 @@ def _words_of(data: bytes, separator: str = "") -> LineWords:
     return LineWords(words, np.searchsorted(feeds, spans[:, 0]), feeds.size)
 
 
-def _words_of_lists(rows: list[Any], least: int) -> LineWords:
+def _words_of_lists(rows: list[Any], kind: str) -> LineWords:
     """Return the same for lists of values; what is no list has as many words as a line needs, all missing."""
+    least = 1 + (kind == "user-sessions")
     lists = [row if isinstance(row, (list, tuple)) else [None] * least for row in rows]
     words = value_column("item", [*chain.from_iterable(lists)], VALUE, {})
     return LineWords(words, np.repeat(np.arange(len(lists)), [*map(len, lists)]), len(lists))

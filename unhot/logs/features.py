@@ -10,8 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.rows.numbers import BAD, numbers_of
-from unhot.types import Ids
+from unhot.types import Bytes, Ids
 from unhot.vocab.vocabulary import decode_words
+
+BOOKED, REJECTED = 1, 2
+NO = ("0", "0.0", "f", "false", "n", "no", "nan", "none", "null", "-")  # words that say that nothing was
+NO_MARKS: Bytes = np.zeros(0, np.uint8)
 
 
 class Feature(NamedTuple):
@@ -35,6 +39,17 @@ class Feature(NamedTuple):
         found = np.full(number, np.nan if self.categories is None else -1, self.values.dtype)
         found[owners[there]] = self.values[there]  # of several the last one stays
         return self._replace(values=found)
+
+
+def marks_of(features: dict[Any, Feature]) -> Bytes:
+    """Return what was booked and what was rejected, by words that say yes; take them out of the features."""
+    found = NO_MARKS
+    for role, mark in (("booked", BOOKED), ("rejected", REJECTED)):
+        if role in features:
+            ids, words = features.pop(role)
+            said = np.array([*(word.strip().lower() not in NO for word in words or ()), False])
+            found = said[ids] * np.uint8(mark) | (found if found.size else np.uint8(0))
+    return found
 
 
 def feature_of(ids: Ids, words: Any, as_categories: bool) -> Feature:

@@ -17,14 +17,14 @@ features/N      values.bin: the N-th further column of events, in the same order
 
 import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from unhot.corpus.corpus import Corpus, checked_names
-from unhot.corpus.given_ids import IdText, flat, write_ids
+from unhot.corpus.given_ids import BLOCK, IdText, flat, write_ids
 from unhot.corpus.indexed_folder import (
     check_size,
     has_file,
@@ -37,10 +37,11 @@ from unhot.corpus.indexed_folder import (
 from unhot.corpus.shards import check_ids
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.logs.features import Feature
+from unhot.logs.features import NO_MARKS, Feature
 from unhot.logs.log_reading import FEATURES
+from unhot.threads import parts_of
 from unhot.types import Bytes, Counts, Doubles, Floats, Ids, Starts
-from unhot.vocab.vocabulary import Vocabulary, canonical, decode_words, sortable
+from unhot.vocab.vocabulary import Vocabulary, canonical, decode_words, encode_word, sortable
 
 VERSION = 1
 INDEX, NAMES = "log.json", "names.txt"
@@ -53,7 +54,6 @@ USERS, TYPES = "users", "types"
 HOW = "how"
 AGAIN = "read the log again"
 NO_ROWS: Starts = np.zeros(0, np.int64)
-NO_MARKS: Bytes = np.zeros(0, np.uint8)
 NO_TYPES: Ids = np.zeros(0, np.int32)
 
 
@@ -86,7 +86,7 @@ class Sequences(NamedTuple):
     """What a log is made of; items and users are numbers into their lists of words."""
 
     ids: Ids  # [events] items
-    starts: Starts  # [lines + 1]
+    starts: Starts  # [lines + 1] into `places`
     item_words: Sequence[str]
     user_of: Ids  # [lines], -1: no user
     user_words: Sequence[str]
@@ -98,7 +98,8 @@ class Sequences(NamedTuple):
     marks: Bytes = NO_MARKS  # [events] 1: booked, 2: rejected, 3: both; or empty
     type_of: Ids = NO_TYPES  # [lines] the type of the user, -1: none; or empty
     type_words: Sequence[str] = ()
-    features: Mapping[tuple[str, str], Feature] = {}  # of each event; see `LogReading.features`
+    features: Mapping[str, Feature] = {}  # of each event; see `LogReading.features`
+    places: Any = None  # the events of all lines, one line after another; None: all, in this order
 
 
 class Log(Corpus):
@@ -216,23 +217,27 @@ class Log(Corpus):
         return self._numbers(MARKS, np.uint8)
 
     @functools.cached_property
-    def features(self) -> dict[tuple[str, str], Feature]:
-        """Further columns of all events: by event or user_side, and the name of the column."""
+    def features(self) -> dict[str, Feature]:
+        """Further columns of all events, by names such as "event device"."""
         folders, events = self.directory / FOLDER, self.ids_of_lines.size
         return {
-            (of, name): _open_feature(folders / str(number), categories, events)
-            for number, (of, name, categories) in enumerate(self.facts.get(FOLDER, []))
+            key: _open_feature(folders / str(number), categories, events)
+            for number, (key, categories) in enumerate(self.facts.get(FOLDER, []))
         }
 
     @property
     def event_features(self) -> dict[str, Feature]:
         """The columns that were read as `event`, with the value of each event."""
-        return {name: feature for (of, name), feature in self.features.items() if of == "event"}
+        return self._features_of("event")
+
+    def _features_of(self, of: str) -> dict[str, Feature]:
+        named = {key.partition(" ")[::2]: feature for key, feature in self.features.items()}
+        return {name: feature for (what, name), feature in named.items() if what == of}
 
     @functools.cached_property
     def user_features(self) -> dict[str, Feature]:
         """The columns that were read as `user_side`, with the last value of each user in this log."""
-        kept = {name: feature for (of, name), feature in self.features.items() if of == "user_side"}
+        kept = self._features_of("user_side")
         order = self.by_time if kept else NO_ROWS
         owners = np.repeat(self.user_of, np.diff(self.starts))[order]
         return {name: feature.at(order).last(owners, len(self.users)) for name, feature in kept.items()}
@@ -265,7 +270,6 @@ class Log(Corpus):
     def part(self, ends: Starts) -> "Log":
         """Return the log of what comes before `ends[i]` in each line i; its items are counted anew."""
         sizes = ends - self.starts[:-1]
-        rows = self._numbers(ROWS, np.int64)
         inside = np.arange(self.ids_of_lines.size) < np.repeat(ends, np.diff(self.starts))
         lines = np.flatnonzero(sizes > 0)
         if not lines.size:
@@ -275,20 +279,21 @@ class Log(Corpus):
         sides = {name: _by_item(side, self.items.words) for name, side in self.sides.items()}
         return make_log(
             Sequences(
-                ids=self.ids_of_lines[inside],
+                ids=self.ids_of_lines,
                 starts=np.append(0, np.cumsum(sizes[lines])),
                 item_words=self.items.words,
                 user_of=self.user_of[lines],
                 user_words=self.users.words,
-                times=self.times[inside] if self.times.size else self.times,
-                weights=self.weights[inside] if self.weights.size else self.weights,
+                times=self.times,
+                weights=self.weights,
                 names=dict(zip(self.items.words, self.names, strict=False)),
                 sides=sides,
-                rows=rows[inside] if rows.size else rows,
-                marks=self.marks[inside] if self.marks.size else self.marks,
+                rows=self._numbers(ROWS, np.int64),
+                marks=self.marks,
                 type_of=self.type_of[lines],
                 type_words=self.types.words,
-                features={key: feature.at(inside) for key, feature in self.features.items()},
+                features=self.features,
+                places=np.flatnonzero(inside),
             ),
             how=self.how,
         )
@@ -314,8 +319,12 @@ def make_log(
     how: HowRead | None = None,
 ) -> Log:
     """Write a log; items and users that have no event are left out, the others are ranked by their events."""
-    items, ranks = ranked(given.item_words, np.bincount(given.ids, minlength=len(given.item_words)))
-    text = IdText(ranks[given.ids], given.starts, items)
+    items, ranks = ranked(given.item_words, _counted(given.ids, given.places, len(given.item_words)))
+    ids, at = np.empty(given.starts[-1], np.int32), 0
+    for part in _parts(given.ids, given.places):
+        ids[at : at + part.size] = ranks[part]
+        at += part.size
+    text = IdText(ids, given.starts, items)
     beside = {}
     for name, of, words in (
         (USERS, given.user_of, given.user_words),
@@ -331,19 +340,17 @@ def make_log(
         arrays += ((MARKS, given.marks, "u1"),)  # type: ignore[assignment]
         for name, numbers, kind in arrays:
             if numbers.size:
-                numbers.astype(kind, copy=False).tofile(place.work / name)
+                _write(place.work / name, (part.astype(kind) for part in _parts(numbers, given.places)))
                 files.append(name)
-        if any(word in given.names for word in items.words):
+        if given.names and any(word in given.names for word in items.words):
             names = [" ".join(given.names.get(word, "").split()) for word in items.words]
-            (place.work / NAMES).write_bytes(
-                "".join(f"{name}\n" for name in names).encode("utf-8", "replace")
-            )
+            (place.work / NAMES).write_bytes(encode_word("".join(f"{name}\n" for name in names)))
             files.append(NAMES)
         sides = [
             name for name, values in given.sides.items() if _write_side(place, name, values, items.words)
         ]
         features = [
-            (*key, _write_feature(place.work / FOLDER / str(number), feature))
+            (key, _write_feature(place.work / FOLDER / str(number), feature, given.places))
             for number, (key, feature) in enumerate(given.features.items())
         ]
         log = write_ids(text, place, Log, beside)
@@ -385,17 +392,40 @@ def _write_side(
     return True
 
 
-def _write_feature(folder: Path, feature: Feature) -> int | None:
+def _write_feature(folder: Path, feature: Feature, places: Any) -> int | None:
     """Write a column of events; return the number of its categories, None: it holds numbers."""
     folder.mkdir(parents=True)
     values, words = feature
     if words is None:
-        values.astype("<f4", copy=False).tofile(folder / VALUES)
+        _write(folder / VALUES, (part.astype("<f4") for part in _parts(values, places)))
         return None
-    categories, ids = ranked(words, np.bincount(values + 1, minlength=len(words) + 1)[1:])
-    np.append(ids, np.int32(-1))[values].astype("<i4", copy=False).tofile(folder / VALUES)
+    categories, ids = ranked(words, _counted(values, places, len(words)))
+    ids = np.append(ids, -1).astype("<i4")
+    _write(folder / VALUES, (ids[part] for part in _parts(values, places)))
     save_vocabulary(folder, categories)
     return len(categories)
+
+
+def _parts(values: Any, places: Any) -> Iterator[Any]:
+    """Yield the values of events at some places, or of all (None): a block at a time, for they are large."""
+    for block in parts_of(len(values) if places is None else len(places), BLOCK):
+        part = slice(block.start, block.stop)
+        yield values[part] if places is None else values[places[part]]
+
+
+def _counted(ids: Ids, places: Any, number: int) -> Counts:
+    """Return how many of some events have each of the ids 0 .. number - 1; -1 counts for none."""
+    counts = np.zeros(number + 1, np.int64)
+    for part in _parts(ids, places):
+        counts += np.bincount(part + 1, minlength=number + 1)
+    return counts[1:]
+
+
+def _write(path: Path, parts: Iterable[Any]) -> None:
+    """Write arrays to a file, one after another."""
+    with path.open("wb") as file:
+        for part in parts:
+            part.tofile(file)
 
 
 def _open_feature(folder: Path, categories: int | None, events: int) -> Feature:
@@ -411,10 +441,11 @@ def _open_feature(folder: Path, categories: int | None, events: int) -> Feature:
 
 
 def _is_feature(entry: Any) -> bool:
-    """Return whether an entry of the index is that of a feature: what it is of, its name, its categories."""
-    if not isinstance(entry, list) or len(entry) != 3 or entry[0] not in FEATURES:
+    """Return whether an entry of the index is that of a feature: its name, and how many categories it has."""
+    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], str):
         return False
-    return isinstance(entry[1], str) and (entry[2] is None or (type(entry[2]) is int and entry[2] >= 0))
+    known, size = entry[0].partition(" ")[0] in FEATURES, entry[1]
+    return known and (size is None or (type(size) is int and size >= 0))
 
 
 def _by_item(side: Corpus, items: Sequence[str]) -> dict[str, list[str]]:
@@ -430,9 +461,13 @@ def first_places(ids: Ids, starts: Starts) -> Starts:
     >>> first_places(np.array([7, 8, 7, 7]), np.array([0, 3, 4])).tolist()
     [0, 1, 3]
     """
+    return np.sort(np.unique(line_items(ids, starts), return_index=True)[1])
+
+
+def line_items(ids: Ids, starts: Starts) -> Counts:
+    """Return a number for each event that stands for its line and its item."""
     sizes = np.diff(starts)
-    keys = np.repeat(np.arange(sizes.size), sizes) * (int(ids.max(initial=0)) + 1) + ids
-    return np.sort(np.unique(keys, return_index=True)[1])
+    return np.repeat(np.arange(sizes.size), sizes) * (int(ids.max(initial=0)) + 1) + ids
 
 
 def merged_lines(log: Log) -> Corpus:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from unhot.errors import ConfigError, DataError, finite, one_of
 from unhot.rows.opening import KINDS
 
-FORMATS = (*KINDS[1:], "movielens", "sessions", "user-sessions", "edges")
+SESSIONS = ("sessions", "user-sessions")
+EDGES = "edges"
+FORMATS = (*KINDS[1:], "movielens", *SESSIONS, EDGES)
 # names of columns, the first that is there is taken; letters and digits count, in small letters
 USUAL = {
     "user": ("user", "userid", "customer", "customerid", "visitorid", "reviewerid", "uid"),
@@ -91,16 +93,15 @@ class LogReading:
         for name in ("side", *FEATURES, "categories"):
             if isinstance(found := getattr(self, name), str):
                 raise ConfigError(f"{name}={found!r}: give the names of the columns as a tuple")
-        kept = {column for _, column in self.features}
-        if strange := [name for name in self.categories if name not in kept]:
+        if strange := {*self.categories} - {*self.features.values()}:
             raise ConfigError(
-                f"categories={strange[0]!r}: is neither in event nor in user_side: add it there"
+                f"categories={min(strange)!r}: is neither in event nor in user_side: add it there"
             )
 
     @property
-    def features(self) -> list[tuple[str, str]]:
-        """What is kept of each event: event or user_side, and the name of the column."""
-        return [(of, name) for of in FEATURES for name in getattr(self, of)]
+    def features(self) -> dict[str, str]:
+        """The columns that are kept of each event, such as "event device": "device"."""
+        return {f"{of} {name}": name for of in FEATURES for name in getattr(self, of)}
 
 
 AS_USUAL = LogReading()
@@ -116,14 +117,16 @@ def usual_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def choose_columns(names: Sequence[str], how: LogReading, where: str) -> dict[str, str]:
-    """Choose columns by the names that are asked for, or by the usual ones; return them by their roles."""
+    """Choose columns by the names that are asked for, or by the usual ones; return them by what they are."""
     asked = {role: getattr(how, role) or usual_column(how.usual.get(role, ()), names) for role in ROLES}
-    chosen = {role: name for role, name in asked.items() if name is not None}
+    chosen = {role: name for role, name in asked.items() if name is not None} | how.features
     listed = f"the columns are {', '.join(str(name)[:80] for name in names[:50]) or 'none'}"
-    for role, name in (*chosen.items(), *(("side", name) for name in how.side), *how.features):
+    for role, name in (*chosen.items(), *(("side", name) for name in how.side)):
         if [*names].count(name) != 1:
             trouble = "several columns have this name" if name in names else "there is no such column"
-            raise DataError(f"{where}: {how.titles.get(role, role)}={name!r}: {trouble}; {listed}")
+            raise DataError(
+                f"{where}: {how.titles.get(role, role.partition(' ')[0])}={name!r}: {trouble}; {listed}"
+            )
     ways_out = {"user": ", or one of sessions", "weight": ", or leave min_rating out"}
     for role in ("item", *["user"] * ("session" not in chosen), *["weight"] * (how.min_rating is not None)):
         if role not in chosen:
