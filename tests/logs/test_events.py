@@ -593,5 +593,13 @@ def test_dates_written_as_whole_numbers():
     found = read_events(rows, LogReading()).times
     assert np.diff(found).tolist() == [15 * DAY, 46 * DAY]
     assert found[0] == datetime(2023, 12, 31, tzinfo=UTC).timestamp()
-    no_dates = read_events([("u", "b", 20241340), ("u", "a", 20240101)], LogReading())
-    assert no_dates.times.tolist() == [20241340, 20240101]
+    no_dates = read_events([("u", "b", 20241340), ("u", "a", 20249999)], LogReading())
+    assert no_dates.times.tolist() == [20241340, 20249999]
+
+
+@pytest.mark.parametrize("wrong", [1, 5, 8])
+def test_some_dates_among_other_numbers_are_an_error(wrong):
+    """If half of them were no dates, all were taken for seconds, without a word."""
+    times = [20240101 + day for day in range(10 - wrong)] + [20241340] * wrong
+    with pytest.raises(DataError, match=f"{wrong} of 10 times are no dates, such as 20241340"):
+        read_events([("u", "a", time) for time in times])
