@@ -365,12 +365,9 @@ def ranked(words: Sequence[str], counts: Counts) -> tuple[Vocabulary, Ids]:
     words = words if keys is words else [*map(canonical, words)]
     used = np.array(sorted(np.flatnonzero(counts).tolist(), key=keys.__getitem__), np.int64)
     order = used[np.argsort(-counts[used], kind="stable")]
-    vocabulary = Vocabulary([words[i] for i in order.tolist()], counts[order])
-    if len(vocabulary.index) != len(vocabulary):
-        raise DataError("two items or two users have the same name")
     ids = np.full(len(words), -1, np.int32)
     ids[order] = np.arange(order.size)
-    return vocabulary, ids
+    return Vocabulary([words[i] for i in order.tolist()], counts[order]), ids
 
 
 def _write_side(

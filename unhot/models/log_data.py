@@ -159,5 +159,5 @@ def learned_from_log(model: Any, log: Log) -> bool:
 
 def _checksum(log: Log) -> str:
     """Return a checksum of a log: its lines, and its times, by which it may be split."""
-    checks = [zlib.crc32(numbers.tobytes()) for numbers in (log.times, log.marks)]
+    checks = [zlib.crc32(numbers.data) for numbers in (log.times, log.marks)]
     return f"{fingerprint(log)}-{checks[0]:08x}-{checks[1]:08x}"
