@@ -94,7 +94,6 @@ def read_graph(
         user=columns[0],
         item=columns[1],
         weight=columns[2] if columns[2] != NONE else None,
-        weighted=True,
         format=FORMATS.get(format or "", format),
         strict=strict,
         force=force,

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unhot.errors import DataError
-from unhot.logs.log_reading import LogReading, choose_columns, usual_column
+from unhot.logs.log_reading import EDGES, LogReading, choose_columns, usual_column
 from unhot.rows.opening import HEAD
 from unhot.vocab.vocabulary import decode_word
 
+SPACES = bytes(32 if byte < 32 and byte != 10 else byte for byte in range(256))  # for all white space
 SEPARATORS = ("\t", ",", ";", "|")
 NEARLY, MOSTLY = 0.9, 0.75  # shares of the rows that are alike in a text with bad rows
 MULTILINES = 0.25  # share of the rows of a multiline adjacency list that hold a neighbor, at least
@@ -75,12 +76,20 @@ class EdgeForm:
             text = ATTRIBUTES.sub(self.separator.encode() + b"1", text)
         elif self.attributes:
             text = ATTRIBUTES.sub(b"", text)
-        return text, comments
+        return _evenly(text) if self.kind == EDGES else text, comments
 
     def lone_nodes(self, text: bytes) -> set[str]:
         """Return the nodes of cleaned lines of an adjacency list that hold no neighbors."""
         words = {*map(decode_word, LONE.findall(text))}
         return {word for word in words if not self.separator or self.separator not in word}
+
+
+def _evenly(text: bytes) -> bytes:
+    """Return lines with one space between words, and none around them."""
+    text = text.translate(SPACES)
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").lstrip(b" ")
 
 
 def edge_form(first: bytes, how: LogReading, kind: str | None, where: str) -> EdgeForm:
@@ -136,7 +145,7 @@ def _form_of_rows(rows: list[str], how: LogReading, kind: str | None, where: str
         notes = [f"weights from column {names.index(columns['weight']) + 1}"]
     ignored = [str(k + 1) for k, name in enumerate(names) if name not in columns.values()]
     return EdgeForm(
-        kind="csv" if separator else "edges",
+        kind="csv" if separator else EDGES,
         separator=separator or " ",
         names=tuple(names),
         columns=columns,
@@ -162,7 +171,7 @@ def _third_column(cells: list[str], width: int, where: str) -> tuple[str, list[s
     """Return what the third of `width` columns without a header is called, and what is to be said of it."""
     if width == 3 and all(cell.isdigit() and TIMES[0] <= int(cell) < TIMES[1] for cell in cells):
         return "3", ["column 3 looks like times, not weights (if it holds weights: --weight 3)"]
-    if _share(cells, _is_number) >= MOSTLY:
+    if _share(cells, _is_number) > 0.5:
         return "weight", []
     raise DataError(
         f"{where}: {width} cells a row, and the third ({cells[0]:.40}) is not a number: give the number of "
@@ -185,7 +194,7 @@ def _market_form(market: re.Match[str], rows: list[str], how: LogReading, where:
     weights = "weights from column 3" if "weight" in columns else "without weights"
     once = "; each edge is listed once, do not read it as directed" if symmetry == "symmetric" else ""
     said = f"Matrix Market file ({symmetry}), {weights}{once}"
-    return EdgeForm(kind="edges", separator=" ", names=names, columns=columns, skipped=1, said=said)
+    return EdgeForm(kind=EDGES, separator=" ", names=names, columns=columns, skipped=1, said=said)
 
 
 def _headed_form(cells: Cells, separator: str, how: LogReading, where: str, *, named: bool) -> EdgeForm:
@@ -198,7 +207,7 @@ def _headed_form(cells: Cells, separator: str, how: LogReading, where: str, *, n
     taken = [f"{roles[role]} from {header[names.index(name)]}" for role, name in columns.items()]
     ignored = [name for name in names if name not in columns.values()]
     return EdgeForm(
-        kind="csv" if separator else "edges",
+        kind="csv" if separator else EDGES,
         separator=separator or " ",
         names=tuple(names),
         columns=columns,
@@ -286,12 +295,15 @@ def _width(cells: Cells) -> int:
 def _are_neighbors(cells: Cells, width: int, where: str) -> bool:
     """Return whether rows are an adjacency list; raise a `DataError` if they may be that or edges."""
     fits = [len(row) == width and (width == 2 or _is_number(row[2])) for row in cells]
-    share = _share(fits, bool)
+    share, wide = _share(fits, bool), _share(cells, lambda row: len(row) == width)
     firsts = Counter(row[0] for row in cells if row)
     once = len(firsts) >= (1 - REPEATED) * len(cells)
-    if share == 1:
-        words = {cell for row in cells for cell in row}
-        whole = width > 2 and once and words == {*firsts} and all(len({*row}) == width for row in cells)
+    # rows of one length with a number in the third place; few bad ones change nothing
+    few = fits.count(False) == 1 < len(cells) - 1 or (wide >= MOSTLY and share > 0.5)
+    if share == 1 or (width > 2 and few):
+        even = [row for row, fit in zip(cells, fits, strict=True) if fit]
+        words = {cell for row in even for cell in row}
+        whole = width > 2 and once and words <= {*firsts} and all(len({*row}) == width for row in even)
         if whole and width == 3 and len(cells) > 1:
             raise _unclear(where, "each line holds three nodes of the first column")
         return whole and width > 3
@@ -302,7 +314,7 @@ def _are_neighbors(cells: Cells, width: int, where: str) -> bool:
         return False
     if once:
         return True
-    if share >= MOSTLY or (width > 2 and _share(cells, lambda row: len(row) == width) >= MOSTLY):
+    if share >= MOSTLY or (width > 2 and wide >= MOSTLY):
         return False
     raise _unclear(where, f"lines hold {', '.join(map(str, sorted({*map(len, cells)})[:5]))} words")
 

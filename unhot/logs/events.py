@@ -2,11 +2,10 @@
 
 import contextlib
 import re
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice, repeat, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,8 +28,8 @@ from unhot.vocab.vocabulary import decode_word
 __all__ = ["Events", "LogReport", "read_events"]
 
 Item = TypeVar("Item")
+LineWords = tuple[Any, Starts]  # the words of lines as a column, and the line of each, from 0 on
 
-PROGRESS_SECONDS = 0.1
 TEXTS = ("csv", "tsv", *UNQUOTED, "jsonl")  # formats that are kinds of text
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
 BLOCK = 1 << 22  # bytes of a block of text
@@ -38,14 +37,6 @@ BLOCK = 1 << 22  # bytes of a block of text
 RATINGS = re.compile(rb"[0-9]+(\t|::)[0-9]+\1[0-9.]+\1[0-9]+\r?")
 NAMES = ("user", "item", "rating", "time")
 SPACE, RETURN = 32, 13  # the first byte above white space is 33
-
-
-class LineWords(NamedTuple):
-    """The words of lines."""
-
-    words: Any  # a column of Arrow
-    places: Starts  # [words] the line of each
-    many: int  # lines, also those without words
 
 
 def read_events(
@@ -63,34 +54,31 @@ def read_events(
                 lists of items, with "user-sessions" of lists of a user and items
     how         the columns, the format, what happens to bad rows
     threads     with more than one, rows are read while others are numbered
-    progress    called now and then with the bytes of files read so far and in total (None if unknown)
+    progress    called every few megabytes with the bytes of files read so far and in total (None if unknown)
     """
     at_least("threads", threads, 1)
     gathered, paths = Gathered(how), paths_of(source)
     if paths is None:
         where = f"a {type(source).__name__}"
-        for _ in _take(_of_object(source, gathered, where), gathered, 1):
+        for _ in take_rows(_of_object(source, gathered, where), gathered):
             pass
         return gathered.events(where)
     files = [file for path in paths for file in find_files(path)]
     sizes = [file.stat().st_size for file in files if file is not None and file.is_file()]
     total = sum(sizes) if len(sizes) == len(files) else None
     gathered.report.several = len(files) > 1
-    last, done = time.monotonic(), 0
+    tell = progress or (lambda done, total: None)
+    done = position = 0
     for file in files:
-        before = done
         with _of_file(file, gathered) as rows:
-            for position in _take(rows, gathered, threads):
-                done = before + position
-                if progress is not None and time.monotonic() - last >= PROGRESS_SECONDS:
-                    progress(done, total)
-                    last = time.monotonic()
-    if progress is not None:
-        progress(done if total is None else total, total)
+            for position in take_rows(rows, gathered, threads):
+                tell(done + position, total)
+        done += position
+    tell(done if total is None else total, total)
     return gathered.events(", ".join(map(str, paths[:3])))
 
 
-def _take(opened: OpenedRows, gathered: Gathered, threads: int) -> Iterator[int]:
+def take_rows(opened: OpenedRows, gathered: Gathered, threads: int = 1) -> Iterator[int]:
     """Take the rows of a source; yield the bytes that are read so far."""
     columns = gathered.choose(opened)
     wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(gathered.how.side, LIST)
@@ -121,8 +109,9 @@ def _of_object(source: Any, gathered: Gathered, where: str) -> OpenedRows:
     rows = map(_listed, () if opened else source)
     if kind is None:
         return opened or open_objects(rows, where, [*gathered.how.usual])
-    some = iter(lambda: [*islice(rows, CHUNK)], [])
-    return _of_sessions((_words_of_lists(each, kind) for each in some), kind, gathered, where, "row")
+    some = enumerate(iter(lambda: [*islice(rows, CHUNK)], []))
+    lines = (_words_of_lists(each, number * CHUNK, kind) for number, each in some)
+    return _of_sessions(lines, kind, gathered, where, "row")
 
 
 def _listed(row: Any) -> Any:
@@ -164,7 +153,7 @@ def _of_text(text: TextFile, gathered: Gathered) -> OpenedRows:
         return text.rows("csv" if kind == "movielens" else kind, size=BLOCK)
     kind = kind if kind in SESSIONS else SESSIONS[0]
     gathered.report.say(text.where, f"{text.where}: read as lines of {kind}")
-    lines = (_words_of(block.data) for block in text.blocks(BLOCK))
+    lines = (_words_of(block) for block in text.blocks(BLOCK))
     return _of_sessions(lines, kind, gathered, text.where, "line")
 
 
@@ -175,16 +164,13 @@ def _of_edges(file: Path | None, text: TextFile, gathered: Gathered) -> OpenedRo
     gathered.report.say(text.where, f"{text.where}: {form.said}")
     blocks = _clean(text, form, gathered)
     if form.kind in SESSIONS:
-        lines = (_words_of(block.data, form.separator) for block in blocks)
+        lines = (_words_of(block, form.separator) for block in blocks)
         return _of_sessions(lines, form.kind, gathered, text.where, "line")
-    if form.kind == EDGES:
-
-        def batches(wanted: Mapping[str, str]) -> Iterator[RowBatch]:
-            return (_edge_rows(block, form.names, text.where) for block in blocks)
-
-        return OpenedRows(text.where, EDGES, [*form.names], {}, batches)
-    how: dict[str, Any] = {"separator": form.separator, "names": form.names, "quotes": kind not in UNQUOTED}
-    return open_delimited(blocks, text.where, "csv", **how)._replace(kind=EDGES)
+    quotes = form.kind != EDGES and kind not in UNQUOTED
+    opened = open_delimited(
+        blocks, text.where, "csv", separator=form.separator, names=form.names, quotes=quotes
+    )
+    return opened._replace(kind=EDGES)
 
 
 def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBlock]:
@@ -204,58 +190,40 @@ def _of_sessions(
     users = kind == "user-sessions"
 
     def batches(wanted: Mapping[str, str]) -> Iterator[RowBatch]:
-        arrow, first = pyarrow(), 1
-        for words, places, many in lines:
+        arrow, first = pyarrow(), gathered.sessions
+        for words, places in lines:
             begins = np.diff(places, prepend=-1) > 0
             rows = np.flatnonzero(~(begins & users))
             owners = np.flatnonzero(begins)[np.cumsum(begins) - 1]
             columns = {
                 "item": words.take(arrow.array(rows)),
-                "session": arrow.array(places[rows] + gathered.sessions),
+                "session": arrow.array(places[rows] + first),
                 "user": words.take(arrow.array(owners[rows])),
             }
-            yield RowBatch(where, len(rows), columns, unit, records=_on_lines(places[rows] + first))
-            first += many
-            gathered.sessions += many
+            gathered.sessions = first + int(places.max(initial=-1)) + 1
+            yield RowBatch(where, len(rows), columns, unit, records=_on_lines(places[rows] + 1))
 
     return OpenedRows(where, kind, ["item", "session", *["user"] * users], {}, batches)
 
 
-def _edge_rows(block: RowBlock, names: tuple[str, ...], where: str) -> RowBatch:
-    """Return a row for each line that holds words; it must have as many as there are names."""
-    arrow = pyarrow()
-    words, places, _ = _words_of(block.data)
-    first = np.flatnonzero(np.diff(places, prepend=-1) > 0)
-    sizes = np.diff(np.append(first, places.size))
-    columns = {
-        name: words.take(arrow.array(first + np.minimum(k, sizes - 1))) for k, name in enumerate(names)
-    }
-    faults = {
-        place: f"has {sizes[place]} fields, not {len(names)}"
-        for place in np.flatnonzero(sizes != len(names)).tolist()
-    }
-    records = _on_lines(places[first] + block.line)
-    return RowBatch(where, len(first), columns, "line", faults=faults, records=records)
-
-
-def _words_of(data: bytes, separator: str = "") -> LineWords:
+def _words_of(block: RowBlock, separator: str = "") -> LineWords:
     """Return the words of lines; no separator: white space is between them."""
-    arrow, text = pyarrow(), np.frombuffer(data, np.uint8)
+    arrow, text = pyarrow(), np.frombuffer(block.data, np.uint8)
     gaps = np.isin(text, [FEED, RETURN, ord(separator)]) if separator else text <= SPACE
     spans = np.flatnonzero(np.diff(gaps, prepend=True)).reshape(-1, 2)
     offsets = np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
     buffers = [None, arrow.py_buffer(offsets), arrow.py_buffer(text[~gaps])]
     words = arrow.Array.from_buffers(arrow.large_binary(), len(spans), buffers)
     feeds = np.flatnonzero(text == FEED)
-    return LineWords(words, np.searchsorted(feeds, spans[:, 0]), feeds.size)
+    return words, np.searchsorted(feeds, spans[:, 0]) + block.line - 1
 
 
-def _words_of_lists(rows: list[Any], kind: str) -> LineWords:
+def _words_of_lists(rows: list[Any], first: int, kind: str) -> LineWords:
     """Return the same for lists of values; what is no list has as many words as a line needs, all missing."""
     least = 1 + (kind == "user-sessions")
     lists = [row if isinstance(row, (list, tuple)) else [None] * least for row in rows]
     words = value_column("item", [*chain.from_iterable(lists)], VALUE, {})
-    return LineWords(words, np.repeat(np.arange(len(lists)), [*map(len, lists)]), len(lists))
+    return words, np.repeat(np.arange(first, first + len(lists)), [*map(len, lists)])
 
 
 def _on_lines(lines: Starts) -> Callable[[], list[Record]]:

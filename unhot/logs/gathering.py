@@ -174,7 +174,7 @@ class Gathered:
         values[kinds == BAD] = np.nan
         least, fine = self.how.min_rating, wrong == FINE
         # without min_rating nothing depends on the weights of a log, and a row may have none: NaN
-        if self.how.weighted or least is not None:
+        if self.how.edges or least is not None:
             wrong[fine & (kinds == BAD)] = WEIGHT
         wrong[fine & (values < (-np.inf if least is None else least))] = LOW
         wrong[fine & self.how.edges & (values.astype(np.float32) <= 0)] = LIGHT

@@ -54,12 +54,12 @@ class LogReading:
     time_format how times are written that are neither numbers nor ISO 8601: as `datetime.strptime` takes it,
                 such as %d.%m.%Y %H:%M
     min_rating  leave out rows with a smaller weight; they are counted, but are not bad
-    weighted    a row without a weight is bad; with False only if there is a min_rating
     strict      raise a `DataError` at the first bad row instead of counting it
     force       read files even if they do not look like text
     usual       role -> usual names of its column
     titles      role -> what it is called in messages, if it is not called by its role
-    edges       rows are edges of a graph: `edge_forms.py` says how text is read; weights must be above zero
+    edges       rows are edges of a graph: `edge_forms.py` says how text is read; a weight must be a number
+                above zero
     """
 
     user: str | None = None
@@ -77,7 +77,6 @@ class LogReading:
     format: str | None = None
     time_format: str | None = None
     min_rating: float | None = None
-    weighted: bool = False
     strict: bool = False
     force: bool = False
     usual: Mapping[str, Sequence[str]] = field(default_factory=lambda: USUAL)
@@ -128,7 +127,11 @@ def choose_columns(names: Sequence[str], how: LogReading, where: str) -> dict[st
                 f"{where}: {how.titles.get(role, role.partition(' ')[0])}={name!r}: {trouble}; {listed}"
             )
     ways_out = {"user": ", or one of sessions", "weight": ", or leave min_rating out"}
-    for role in ("item", *["user"] * ("session" not in chosen), *["weight"] * (how.min_rating is not None)):
+    for role in (
+        "item",
+        *["user"] * ("user" in how.usual and "session" not in chosen),
+        *["weight"] * (how.min_rating is not None),
+    ):
         if role not in chosen:
             title = how.titles.get(role, role)
             more = "" if how.titles else ways_out.get(role, "")
