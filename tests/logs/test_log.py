@@ -242,3 +242,18 @@ def test_a_full_disk_is_named_also_if_numpy_notices_it(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="disk full: .* more than the .* there"):
         read_log([("u", "a"), ("u", "b")], directory=tmp_path / "log")
     assert not (tmp_path / "log").exists()
+
+
+def test_names_that_are_not_utf8_keep_their_bytes_and_are_said(tmp_path):
+    """They became question marks, without a word."""
+    (tmp_path / "items.csv").write_bytes("item,name\na,Amélie\nb,Élan\nc,Plain\n".encode("latin-1"))
+    with read_log(ROWS, items=tmp_path / "items.csv", directory=tmp_path / "log") as log:
+        assert [name.encode("utf-8", "surrogateescape") for name in log.names] == [
+            b"Am\xe9lie",
+            b"\xc9lan",
+            b"Plain",
+        ]
+        assert Log.open(tmp_path / "log").names == log.names
+        (line,) = log.facts["report"]
+    assert "2 of 3 items have names that are not UTF-8; the file seems to be Latin-1" in line
+    assert line.endswith(": Amélie, Élan")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from unhot.corpus.reading.lexicon import INVALID
 from unhot.errors import ConfigError, DataError, at_least, one_of, whole
 from unhot.kernels.jit import inner, kernel
 from unhot.logs.events import Events, read_events
@@ -23,6 +24,7 @@ from unhot.logs.log_reading import ROLES, LogReading
 from unhot.rows.batches import EXAMPLES
 from unhot.rows.opening import UNQUOTED
 from unhot.types import Bytes, Doubles, Floats, Ids, Starts
+from unhot.vocab.vocabulary import encode_word
 
 MINUTE = 60.0
 REPEATS = ("keep", "merge")
@@ -121,7 +123,9 @@ def _lines_of_facts(facts: ItemFacts, known: list[str], where: str) -> list[str]
             f"log, whose items are {', '.join(known[:EXAMPLES]):.300}: give a file with the same ids"
         )
     twice = [item for item, times in facts.listed.items() if times > 1]
-    said = (strange, "are not in the log"), (twice, "have several rows, and the first one counts")
+    odd = [encode_word(name).decode("latin-1") for name in facts.names.values() if INVALID.search(name)]
+    said = [(strange, "are not in the log"), (twice, "have several rows, and the first one counts")]
+    said.append((odd, "have names that are not UTF-8; the file seems to be Latin-1: convert it to UTF-8"))
     lines = [
         f"{len(items):,} of {number:,} items {what}: {', '.join(items[:EXAMPLES]):.300}"
         for items, what in said
