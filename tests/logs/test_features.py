@@ -169,7 +169,7 @@ def test_a_damaged_column_is_refused(kept, tmp_path, name, how):
 
 @pytest.mark.parametrize(
     "entry",
-    [1, [], ["event device"], ["item x", 3], [1, 3], ["event x", "3"], ["event x", -1], ["event x", True]],
+    [1, [], ["event device"], ["event x", 0, 3], ["event x", "3"], ["event x", -1], ["event x", [3]]],
 )
 def test_a_damaged_index_is_refused(kept, tmp_path, entry):
     shutil.copytree(kept, tmp_path / "log")

@@ -23,6 +23,7 @@ from unhot.logs.events import read_events
 from unhot.logs.log import ranked
 from unhot.logs.log_reading import LogReading
 from unhot.types import Counts, Doubles, Ids
+from unhot.vocab.vocabulary import decode_word
 
 # names of columns; what reads logs calls the two ends of an edge user and item
 COLUMNS = {
@@ -109,7 +110,7 @@ def read_graph(
     # cells may have spaces around them: "a, b"
     words = [*dict.fromkeys(word.strip() for word in chain(events.user_words, events.item_words))]
     index = {word: number for number, word in enumerate(words)}
-    if alone := events.report.lone - index.keys():
+    if alone := {*map(decode_word, events.report.lone)} - index.keys():
         note(f"nodes without neighbors, which were left out: {len(alone):,}, such as {min(alone):.60}")
     sources, targets = (
         np.array([index[word.strip()] for word in named], np.int32)[ids]

@@ -30,7 +30,6 @@ TIMES = 1e8, 1e11  # numbers from seconds of 1973 on, below milliseconds
 NUMBER = re.compile(r"[-+]?([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?|[0-9]+\.|nan|inf(inity)?)", re.IGNORECASE)
 COMMENT = re.compile(rb"(?m)^[ \t]*[#%][^\n]*")
 ROW = re.compile(rb"(?m)^[ \t]*[^\s][^\n]*")
-LONE = re.compile(rb"(?m)^[ \t]*([^\s]+)[ \t\r]*$")
 ATTRIBUTES = re.compile(rb"(?m)[\t ,;|]*\{[^\n]*\}[ \t\r]*$")
 MULTILINE = re.compile(rb"[^\s,]+[\s,]+\{.*\}")  # of networkx's multiline adjacency lists
 WEIGHT = re.compile(rb"""(?m)\{(?:[^\n]*?, *)?['"]weight['"] *: *([^,}\n]*)[^\n]*\}[ \t\r]*$""")
@@ -78,11 +77,6 @@ class EdgeForm:
             text = ATTRIBUTES.sub(b"", text)
         return _evenly(text) if self.kind == EDGES else text, comments
 
-    def lone_nodes(self, text: bytes) -> set[str]:
-        """Return the nodes of cleaned lines of an adjacency list that hold no neighbors."""
-        words = {*map(decode_word, LONE.findall(text))}
-        return {word for word in words if not self.separator or self.separator not in word}
-
 
 def _evenly(text: bytes) -> bytes:
     """Return lines with one space between words, and none around them."""
@@ -122,35 +116,36 @@ def _form_of_rows(rows: list[str], how: LogReading, kind: str | None, where: str
     rows, attributes, weighted = _without_attributes(rows, where)
     separator = _separator(rows, kind, where)
     cells = [_cells(row, separator) for row in rows]
-    if kind == "user-sessions":
-        return _adjacency(separator)
-    named = _named(cells, how)
-    if named or _headed(cells):
-        return _headed_form(cells, separator, how, where, named=named)
-    width = 2 if attributes else _width(cells)
-    if kind is None and cells and not attributes and _are_neighbors(cells, width, where):
-        return _adjacency(separator)
-    names = [str(place + 1) for place in range(width)]
-    notes: list[str] = []
-    if how.user is None and how.item is None:
+    named, width = _named(cells, how), 2 if attributes else _width(cells)
+    headed = named or _headed(cells)
+    alike = kind is None and cells and not attributes and not headed
+    if kind == "user-sessions" or (alike and _are_neighbors(cells, width, where)):
+        said = "adjacency list: a node, then its neighbors (format: adjacency)"
+        return EdgeForm(kind="user-sessions", separator=separator, said=said)
+    shown = cells[0] if headed else [str(place + 1) for place in range(width)]
+    names, notes = [*shown], ["edge list with a header" if headed else "edge list"]
+    # a header of two names needs no usual ones
+    if (headed and not named and len(names) == 2) or (not headed and how.user is how.item is None):
         names[:2] = "source", "target"
     if weighted:
         names.append("weight")
-    elif width > 2 and how.user is how.item is how.weight is None and how.usual["weight"]:
-        names[2], notes = _third_column([row[2] for row in cells if len(row) == width], width, where)
+        notes.append("weights from networkx's attributes")
+    elif not headed and width > 2 and how.user is how.item is how.weight is None and how.usual["weight"]:
+        names[2], notes[1:] = _third_column([row[2] for row in cells if len(row) == width], width, where)
     columns = choose_columns(names, how, where)
-    if weighted:
-        notes = ["weights from networkx's attributes"]
-    elif "weight" in columns:
-        notes = [f"weights from column {names.index(columns['weight']) + 1}"]
-    ignored = [str(k + 1) for k, name in enumerate(names) if name not in columns.values()]
+    roles = {"user": "source", "item": "target", "weight": "weights"} if headed else {"weight": "weights"}
+    for role, what in roles.items() if not weighted else ():
+        place = names.index(columns[role]) if role in columns else -1
+        notes += [f"{what} from {'' if headed else 'column '}{shown[place]}"] * (place >= 0)
+    ignored = ", ".join(name for name, own in zip(shown, names, strict=False) if own not in columns.values())
     return EdgeForm(
         kind="csv" if separator else EDGES,
         separator=separator or " ",
         names=tuple(names),
         columns=columns,
+        skipped=int(headed),
         attributes=attributes,
-        said=_said(["edge list", *notes], ignored),
+        said=", ".join(notes) + f"; ignored: column {ignored}" * bool(ignored),
     )
 
 
@@ -195,34 +190,6 @@ def _market_form(market: re.Match[str], rows: list[str], how: LogReading, where:
     once = "; each edge is listed once, do not read it as directed" if symmetry == "symmetric" else ""
     said = f"Matrix Market file ({symmetry}), {weights}{once}"
     return EdgeForm(kind=EDGES, separator=" ", names=names, columns=columns, skipped=1, said=said)
-
-
-def _headed_form(cells: Cells, separator: str, how: LogReading, where: str, *, named: bool) -> EdgeForm:
-    """Return the form of edges whose first row is a header."""
-    header = cells[0]
-    # a header of two names needs no usual ones
-    names = header if named or len(header) != 2 else ["source", "target"]
-    columns = choose_columns(names, how, where)
-    roles = {"user": "source", "item": "target", "weight": "weights"}
-    taken = [f"{roles[role]} from {header[names.index(name)]}" for role, name in columns.items()]
-    ignored = [name for name in names if name not in columns.values()]
-    return EdgeForm(
-        kind="csv" if separator else EDGES,
-        separator=separator or " ",
-        names=tuple(names),
-        columns=columns,
-        skipped=1,
-        said=_said(["edge list with a header", *taken], ignored),
-    )
-
-
-def _adjacency(separator: str) -> EdgeForm:
-    said = "adjacency list: a node, then its neighbors (format: adjacency)"
-    return EdgeForm(kind="user-sessions", separator=separator, said=said)
-
-
-def _said(parts: list[str], ignored: list[str]) -> str:
-    return ", ".join(parts) + (f"; ignored: column {', '.join(ignored)}" if ignored else "")
 
 
 def _separator(rows: list[str], kind: str | None, where: str) -> str:

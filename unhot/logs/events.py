@@ -2,10 +2,10 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice, repeat, takewhile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from unhot.vocab.vocabulary import decode_word
 
 __all__ = ["Events", "LogReport", "read_events"]
 
-Item = TypeVar("Item")
 LineWords = tuple[Any, Starts]  # the words of lines as a column, and the line of each, from 0 on
 
 TEXTS = ("csv", "tsv", *UNQUOTED, "jsonl")  # formats that are kinds of text
@@ -82,20 +81,13 @@ def take_rows(opened: OpenedRows, gathered: Gathered, threads: int = 1) -> Itera
     """Take the rows of a source; yield the bytes that are read so far."""
     columns = gathered.choose(opened)
     wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(gathered.how.side, LIST)
-    with contextlib.closing(_ahead(opened.batches(wanted), threads)) as batches:
-        for batch in batches:
+    batches: Any = opened.batches(wanted)
+    if threads > 1:  # a batch is read while the one before it is taken
+        batches = in_order(repeat(batches), lambda rest: next(rest, None), 1)
+    with contextlib.closing(batches):
+        for batch in takewhile(bool, batches):
             gathered.take(batch, columns)
             yield opened.progress()[0]
-
-
-def _ahead(items: Iterator[Item], threads: int) -> Generator[Item, None, None]:
-    """Yield items, each of which is made in a thread while the one before it is dealt with."""
-    if threads < 2:
-        yield from items
-        return
-    end: Any = object()
-    with contextlib.closing(in_order(repeat(items), lambda each: next(each, end), 1)) as found:
-        yield from takewhile(lambda item: item is not end, found)
 
 
 def _of_object(source: Any, gathered: Gathered, where: str) -> OpenedRows:
@@ -178,8 +170,6 @@ def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBl
     for number, block in enumerate(text.blocks(BLOCK)):
         data, comments = form.clean(block.data, number == 0)
         gathered.report.comments += comments
-        if form.kind == "user-sessions":
-            gathered.report.lone |= form.lone_nodes(data)
         yield RowBlock(data, block.line)
 
 
@@ -195,6 +185,8 @@ def _of_sessions(
             begins = np.diff(places, prepend=-1) > 0
             rows = np.flatnonzero(~(begins & users))
             owners = np.flatnonzero(begins)[np.cumsum(begins) - 1]
+            lone = words.take(arrow.array(np.setdiff1d(owners, owners[rows])))
+            gathered.report.lone |= {*lone.drop_null().to_pylist()}
             columns = {
                 "item": words.take(arrow.array(rows)),
                 "session": arrow.array(places[rows] + first),

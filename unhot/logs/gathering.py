@@ -73,7 +73,7 @@ class LogReport(RowReport):
     low: int = 0  # below min_rating
     strange: int = 0  # times that seem to be in another unit than most
     comments: int = 0  # lines of such files that are comments
-    lone: set[str] = field(default_factory=set)  # nodes of adjacency lists in whose lines are no neighbors
+    lone: set[bytes] = field(default_factory=set)  # users in whose lines of sessions is nothing else
 
     def lines(self) -> list[str]:
         """Return lines about rows that were left out, for people; an empty list if there are none."""
@@ -221,7 +221,8 @@ class Gathered:
             )
         self.report.check(where)
         pyarrow().default_memory_pool().release_unused()  # sorting needs as much again
-        (users, user_words), (items, item_words), (sessions, session_words) = map(self._named, NEEDED)
+        (users, items, sessions), words = zip(*map(self._coded, NEEDED), strict=True)
+        user_words, item_words, session_words = (decode_words(each.to_pylist()) for each in words)
         times, weights = (np.frombuffer(self._arrays.pop(role, b""), kind) for role, kind in KINDS.items())
         if self._time_kind == PLAIN_NUMBER and times.size:
             self.report.strange = in_other_units(times)
@@ -256,10 +257,6 @@ class Gathered:
         words, used, _ = table.state.tolist()
         buffers = [None, *map(pyarrow().py_buffer, (table.offsets[: words + 1], table.arena[:used]))]
         return ids, pyarrow().Array.from_buffers(pyarrow().large_binary(), words, buffers)
-
-    def _named(self, key: str) -> tuple[Ids, list[str]]:
-        ids, words = self._coded(key)
-        return ids, decode_words(words.to_pylist())
 
 
 def _filtered(cells: Any, kept: Any) -> Any:

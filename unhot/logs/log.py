@@ -17,7 +17,9 @@ features/N      values.bin: the N-th further column of events, in the same order
 
 import functools
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -38,7 +40,6 @@ from unhot.corpus.shards import check_ids
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.logs.features import NO_MARKS, Feature
-from unhot.logs.log_reading import FEATURES
 from unhot.threads import parts_of
 from unhot.types import Bytes, Counts, Doubles, Floats, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary, canonical, decode_words, encode_word, sortable
@@ -46,8 +47,8 @@ from unhot.vocab.vocabulary import Vocabulary, canonical, decode_words, encode_w
 VERSION = 1
 INDEX, NAMES = "log.json", "names.txt"
 TIMES, WEIGHTS = "times.bin", "weights.bin"
-ROWS = "rows.bin"
-MARKS = "marks.bin"
+ROWS, MARKS = "rows.bin", "marks.bin"
+KINDS = {TIMES: "<f8", WEIGHTS: "<f4", ROWS: "<i8", MARKS: "u1"}
 SIDES = "sides"
 FOLDER, VALUES = "features", "values.bin"
 USERS, TYPES = "users", "types"
@@ -112,23 +113,14 @@ class Log(Corpus):
         read_index(path / INDEX, VERSION, AGAIN)
         log = super().open(path)
         assert isinstance(log, Log)
-        kinds = (TIMES, np.float64), (WEIGHTS, np.float32), (ROWS, np.int64), (MARKS, np.uint8)
-        for name, kind in kinds:
-            if name in log.facts["files"]:
-                check_size(path / name, log.ids_of_lines.size * np.dtype(kind).itemsize, AGAIN)
-        for other, lines in (
-            (log.beside.get(USERS), log.sentences),
-            (log.beside.get(TYPES), log.sentences),
-            *((s, len(log.items)) for s in log.sides.values()),
-        ):
-            if other is not None and other.sentences != lines:
+        for name in KINDS:
+            log._numbers(name)
+        for side in log.sides.values():
+            if side.sentences != len(log.items):
                 raise FormatError(
-                    f"{path}: {other.directory} has {other.sentences} lines, not {lines}: {AGAIN}"
+                    f"{path}: {side.directory} has {side.sentences} lines, not {len(log.items)}: {AGAIN}"
                 )
-        most = max(
-            (int(np.diff(flat(log.beside[name])[1]).max()) for name in (USERS, TYPES) if name in log.beside),
-            default=0,
-        )
+        most = max((np.diff(flat(other)[1]).max() for other in log.beside.values()), default=0)
         if (np.diff(log.starts) < 1).any() or most > 1:
             raise FormatError(f"{path}: a line has no item, or several users: the file is damaged, {AGAIN}")
         if NAMES in log.facts["files"] and len(log.names) != len(log.items):
@@ -141,11 +133,8 @@ class Log(Corpus):
         """The index of the log: its files, side columns, and what was read."""
         found = read_index(self.directory / INDEX, VERSION, AGAIN)
         lists = [found.get(name) for name in ("files", SIDES, "report")]
-        features = found.get(FOLDER, [])
-        if (
-            not all(isinstance(each, list) and all(isinstance(x, str) for x in each) for each in lists)
-            or (NAMES in found["files"] and not has_file(self.directory / NAMES))
-            or not (isinstance(features, list) and all(map(_is_feature, features)))
+        if not all(isinstance(each, list) and all(isinstance(x, str) for x in each) for each in lists) or (
+            NAMES in found["files"] and not has_file(self.directory / NAMES)
         ):
             raise FormatError(f"{self.directory / INDEX}: the file is damaged: {AGAIN}")
         return found
@@ -204,25 +193,29 @@ class Log(Corpus):
     @functools.cached_property
     def times(self) -> Doubles:
         """The times of all events in seconds; empty if the log has none."""
-        return self._numbers(TIMES, np.float64)
+        return self._numbers(TIMES)
 
     @functools.cached_property
     def weights(self) -> Floats:
         """The ratings or weights of all events; empty if the log has none."""
-        return self._numbers(WEIGHTS, np.float32)
+        return self._numbers(WEIGHTS)
 
     @functools.cached_property
     def marks(self) -> Bytes:
         """What was booked (1), rejected (2) or both (3); empty if the log does not say."""
-        return self._numbers(MARKS, np.uint8)
+        return self._numbers(MARKS)
 
     @functools.cached_property
     def features(self) -> dict[str, Feature]:
         """Further columns of all events, by names such as "event device"."""
         folders, events = self.directory / FOLDER, self.ids_of_lines.size
+        try:
+            listed = {str(key): categories for key, categories in self.facts.get(FOLDER, [])}
+        except (TypeError, ValueError) as error:
+            raise FormatError(f"{self.directory / INDEX}: {error}: the file is damaged, {AGAIN}") from error
         return {
             key: _open_feature(folders / str(number), categories, events)
-            for number, (key, categories) in enumerate(self.facts.get(FOLDER, []))
+            for number, (key, categories) in enumerate(listed.items())
         }
 
     @property
@@ -245,11 +238,16 @@ class Log(Corpus):
     @property
     def by_time(self) -> Starts:
         """The places of all events, oldest first: by time, or by the rows of the file."""
-        rows: Any = self.times if self.times.size else self._numbers(ROWS, np.int64)
+        rows: Any = self.times if self.times.size else self._numbers(ROWS)
         return np.argsort(rows, kind="stable") if rows.size else np.arange(self.words)
 
-    def _numbers(self, name: str, kind: Any) -> np.ndarray[Any, Any]:
-        return map_numbers(self.directory / name, kind) if name in self.facts["files"] else np.zeros(0, kind)
+    def _numbers(self, name: str) -> np.ndarray[Any, Any]:
+        """Map the numbers of all events in a file; none if there is no such file."""
+        found = np.zeros(0, KINDS[name])
+        if name in self.facts["files"]:
+            check_size(self.directory / name, self.ids_of_lines.size * found.itemsize, AGAIN)
+            found = map_numbers(self.directory / name, found.dtype)
+        return found
 
     @functools.cached_property
     def names(self) -> list[str]:
@@ -288,7 +286,7 @@ class Log(Corpus):
                 weights=self.weights,
                 names=dict(zip(self.items.words, self.names, strict=False)),
                 sides=sides,
-                rows=self._numbers(ROWS, np.int64),
+                rows=self._numbers(ROWS),
                 marks=self.marks,
                 type_of=self.type_of[lines],
                 type_words=self.types.words,
@@ -335,13 +333,12 @@ def make_log(
             known, places = ranked(words, np.bincount(of[named], minlength=len(words)))
             beside[name] = IdText(places[of[named]], np.append(0, np.cumsum(named)), known)
     with Workplace(directory) as place:
-        files = []
-        arrays = ((TIMES, given.times, "<f8"), (WEIGHTS, given.weights, "<f4"), (ROWS, given.rows, "<i8"))
-        arrays += ((MARKS, given.marks, "u1"),)  # type: ignore[assignment]
-        for name, numbers, kind in arrays:
-            if numbers.size:
-                _write(place.work / name, (part.astype(kind) for part in _parts(numbers, given.places)))
-                files.append(name)
+        arrays: tuple[Any, ...] = given.times, given.weights, given.rows, given.marks
+        files = [name for name, numbers in zip(KINDS, arrays, strict=True) if numbers.size]
+        for name, numbers in zip(KINDS, arrays, strict=True):
+            if name in files:
+                parts = (part.astype(KINDS[name]) for part in _parts(numbers, given.places))
+                _write(place.work / name, parts)
         if given.names and any(word in given.names for word in items.words):
             names = [" ".join(given.names.get(word, "").split()) for word in items.words]
             (place.work / NAMES).write_bytes(encode_word("".join(f"{name}\n" for name in names)))
@@ -375,17 +372,14 @@ def _write_side(
 ) -> bool:
     """Write the values of all items as a corpus; return False if there are none."""
     checked_names([name])
-    lines = [list(dict.fromkeys(values.get(item, ()))) for item in items]
-    flat_values = [value for line in lines for value in line]
-    if not flat_values:
+    lines = [[*dict.fromkeys(map(canonical, values.get(item, ())))] for item in items]
+    vocabulary = Vocabulary.from_counts(Counter(chain.from_iterable(lines)))
+    if not len(vocabulary):
         return False
-    words = sorted(set(flat_values))
-    index = {word: i for i, word in enumerate(words)}
-    numbers = np.array([index[value] for value in flat_values], np.int32)
-    vocabulary, ids = ranked(words, np.bincount(numbers, minlength=len(words)))
+    ids = np.array([vocabulary.index[value] for line in lines for value in line], np.int32)
     starts = np.append(0, np.cumsum([len(line) for line in lines]))
     with Workplace(place.work / SIDES / name) as folder:
-        write_ids(IdText(ids[numbers], starts, vocabulary), folder, Corpus, {}).close()
+        write_ids(IdText(ids, starts, vocabulary), folder, Corpus, {}).close()
     return True
 
 
@@ -435,14 +429,6 @@ def _open_feature(folder: Path, categories: int | None, events: int) -> Feature:
         raise FormatError(f"{folder}: the categories are not ordered by their counts: {AGAIN}")
     check_ids(folder / VALUES, events, -1, categories - 1)
     return Feature(map_numbers(folder / VALUES, np.int32), vocabulary.words)
-
-
-def _is_feature(entry: Any) -> bool:
-    """Return whether an entry of the index is that of a feature: its name, and how many categories it has."""
-    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], str):
-        return False
-    known, size = entry[0].partition(" ")[0] in FEATURES, entry[1]
-    return known and (size is None or (type(size) is int and size >= 0))
 
 
 def _by_item(side: Corpus, items: Sequence[str]) -> dict[str, list[str]]:
