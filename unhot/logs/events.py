@@ -185,8 +185,8 @@ def _of_sessions(
             begins = np.diff(places, prepend=-1) > 0
             rows = np.flatnonzero(~(begins & users))
             owners = np.flatnonzero(begins)[np.cumsum(begins) - 1]
-            lone = words.take(arrow.array(np.setdiff1d(owners, owners[rows])))
-            gathered.report.lone |= {*lone.drop_null().to_pylist()}
+            lone = np.flatnonzero(begins & np.append(begins[1:], True) & users)
+            gathered.report.lone |= {*words.take(arrow.array(lone)).drop_null().to_pylist()}
             columns = {
                 "item": words.take(arrow.array(rows)),
                 "session": arrow.array(places[rows] + first),
