@@ -1,5 +1,6 @@
 """Read one file, compressed or not, as a stream of bytes. Its first bytes, not its name, tell its kind."""
 
+import contextlib
 import importlib
 import io
 import sys
@@ -98,8 +99,9 @@ class TextStream:
 
     def position(self) -> int:
         """Return the number of bytes read from disk; for a compressed file, of compressed bytes."""
-        if self._raw and self._seekable and not self._raw.closed:
-            self._read = self._raw.tell()
+        if self._raw and self._seekable:
+            with contextlib.suppress(OSError, ValueError):  # a thread that reads may close it at any time
+                self._read = self._raw.tell()
         return self._read
 
     def close(self) -> None:
