@@ -19,6 +19,7 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.corpus import Corpus
 from unhot.errors import DataError
+from unhot.graphs.edge_forms import open_edges
 from unhot.logs.events import read_events
 from unhot.logs.log import ranked
 from unhot.logs.log_reading import LogReading
@@ -59,7 +60,7 @@ def read_graph(
     """Return a graph as cells.
 
     source     a file of edges (CSV, TSV, JSON lines, parquet, Matrix Market, or words with white space
-               between them: two nodes, maybe a weight and more; see logs/edge_forms.py), an adjacency list
+               between them: two nodes, maybe a weight and more; see edge_forms.py), an adjacency list
                (a line holds a node, then its neighbors), a table, an iterable of tuples (source, target[,
                weight]) or an array of them, a networkx graph, a SciPy matrix, an encoded text or log
                (neighbors are what stands side by side), or cells
@@ -102,7 +103,7 @@ def read_graph(
         titles=TITLES,
         edges=True,
     )
-    events = read_events(source, how, threads=threads, progress=progress)
+    events = read_events(source, how, threads=threads, progress=progress, opener=open_edges)
     for line in events.report.said():
         tell(line)
     for line in events.report.lines():

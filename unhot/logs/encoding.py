@@ -123,12 +123,16 @@ def _lines_of_facts(facts: ItemFacts, known: list[str], where: str) -> list[str]
             f"log, whose items are {', '.join(known[:EXAMPLES]):.300}: give a file with the same ids"
         )
     twice = [item for item, times in facts.listed.items() if times > 1]
-    odd = [encode_word(name).decode("latin-1") for name in facts.names.values() if INVALID.search(name)]
-    said = [(strange, "are not in the log"), (twice, "have several rows, and the first one counts")]
-    said.append((odd, "have names that are not UTF-8; the file seems to be Latin-1: convert it to UTF-8"))
+    said = {
+        "are not in the log": strange,
+        "have several rows, and the first one counts": twice,
+        "have names that are not UTF-8; the file seems to be Latin-1: convert it to UTF-8": [
+            encode_word(name).decode("latin-1") for name in facts.names.values() if INVALID.search(name)
+        ],
+    }
     lines = [
         f"{len(items):,} of {number:,} items {what}: {', '.join(items[:EXAMPLES]):.300}"
-        for items, what in said
+        for what, items in said.items()
         if items
     ]
     return [f"{where}: {line.strip()}" for line in (*facts.said, *lines)]
@@ -136,19 +140,16 @@ def _lines_of_facts(facts: ItemFacts, known: list[str], where: str) -> list[str]
 
 def _columns_line(events: Events) -> str:
     """Return a line about what files are read as, and about the columns: what each was taken for."""
-    said = "; ".join(events.report.recognized)
-    if not events.seen:  # lines are sessions
-        return said
-    taken = ", ".join(f"{role} = {name}" for role, name in events.columns.items())
-    features = {key: events.features[key] for key in events.features if key not in ROLES}
-    for key, feature in features.items():
-        kind = "numbers" if feature.categories is None else f"{len(feature.categories):,} categories"
-        taken += f"; {key}: {kind}"
-    used = {*events.columns.values(), *events.sides, *(key.partition(" ")[2] for key in features)}
-    others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
-    times = "" if events.times.size else "; no times: the order of the rows counts"
-    said += "; " * bool(said)
-    return f"{said}columns: {taken}{times}" + (f"; not used: {others}" if others else "")
+    said = [*events.report.recognized]
+    if events.seen:  # else lines are sessions
+        features = {key: events.features[key] for key in events.features if key not in ROLES}
+        used = {*events.columns.values(), *events.sides, *(key.partition(" ")[2] for key in features)}
+        others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
+        said += [f"columns: {', '.join(f'{role} = {name}' for role, name in events.columns.items())}"]
+        said += [f"{key}: {feature.called()}" for key, feature in features.items()]
+        said += ["no times: the order of the rows counts"] * (not events.times.size)
+        said += [f"not used: {others}"] * bool(others)
+    return "; ".join(said)
 
 
 def _groups(events: Events) -> tuple[Any, int]:

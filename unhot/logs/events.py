@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, at_least
-from unhot.logs.edge_forms import EdgeForm, edge_form
 from unhot.logs.gathering import Events, Gathered, LogReport
-from unhot.logs.log_reading import AS_USUAL, EDGES, SESSIONS, LogReading, usual_column
+from unhot.logs.log_reading import AS_USUAL, SESSIONS, LogReading, usual_column
 from unhot.rows.arrow import pyarrow
 from unhot.rows.batches import LIST, VALUE, OpenedRows, RowBatch
 from unhot.rows.delimited import SEPARATORS, open_delimited
-from unhot.rows.opening import MARKED, UNQUOTED, TextFile, ending_kind, marked_kind
+from unhot.rows.opening import MARKED, UNQUOTED, TextFile, marked_kind
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import FEED, Record, RowBlock
 from unhot.rows.tables import open_marked, open_table
@@ -28,6 +27,7 @@ from unhot.vocab.vocabulary import decode_word
 __all__ = ["Events", "LogReport", "read_events"]
 
 LineWords = tuple[Any, Starts]  # the words of lines as a column, and the line of each, from 0 on
+Opener = Callable[[Path | None, TextFile, Gathered], OpenedRows]
 
 TEXTS = ("csv", "tsv", *UNQUOTED, "jsonl")  # formats that are kinds of text
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
@@ -44,6 +44,7 @@ def read_events(
     *,
     threads: int = 2,
     progress: Callable[[int, int | None], None] | None = None,
+    opener: Opener | None = None,
 ) -> Events:
     """Read the events of a log.
 
@@ -54,6 +55,7 @@ def read_events(
     how         the columns, the format, what happens to bad rows
     threads     with more than one, rows are read while others are numbered
     progress    called every few megabytes with the bytes of files read so far and in total (None if unknown)
+    opener      what opens the rows of a text; None: `open_text`
     """
     at_least("threads", threads, 1)
     gathered, paths = Gathered(how), paths_of(source)
@@ -69,7 +71,7 @@ def read_events(
     tell = progress or (lambda done, total: None)
     done = position = 0
     for file in files:
-        with _of_file(file, gathered) as rows:
+        with _of_file(file, gathered, opener or open_text) as rows:
             for position in take_rows(rows, gathered, threads):
                 tell(done + position, total)
         done += position
@@ -103,7 +105,7 @@ def _of_object(source: Any, gathered: Gathered, where: str) -> OpenedRows:
         return opened or open_objects(rows, where, [*gathered.how.usual])
     some = enumerate(iter(lambda: [*islice(rows, CHUNK)], []))
     lines = (_words_of_lists(each, number * CHUNK, kind) for number, each in some)
-    return _of_sessions(lines, kind, gathered, where, "row")
+    return open_lines(lines, kind, gathered, where, "row")
 
 
 def _listed(row: Any) -> Any:
@@ -112,7 +114,7 @@ def _listed(row: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _of_file(file: Path | None, gathered: Gathered) -> Iterator[OpenedRows]:
+def _of_file(file: Path | None, gathered: Gathered, opener: Opener) -> Iterator[OpenedRows]:
     """Open the rows of a file, or of standard input (None)."""
     asked, marked = gathered.how.format, marked_kind(file)
     if asked is not None and asked != marked and (marked or asked in MARKED):
@@ -125,12 +127,10 @@ def _of_file(file: Path | None, gathered: Gathered) -> Iterator[OpenedRows]:
         return
     text = TextFile(file, asked if asked in TEXTS else asked and "text", gathered.how.force)
     with contextlib.closing(text):
-        edges = gathered.how.edges and text.kind not in ("jsonl", "list")
-        opened = _of_edges(file, text, gathered) if edges else _of_text(text, gathered)
-        yield opened._replace(progress=text.progress)
+        yield opener(file, text, gathered)._replace(progress=text.progress)
 
 
-def _of_text(text: TextFile, gathered: Gathered) -> OpenedRows:
+def open_text(file: Path | None, text: TextFile, gathered: Gathered) -> OpenedRows:
     """Open the rows of a text: JSON, CSV and TSV, files of MovieLens, lines of sessions."""
     how, line = gathered.how, text.head.lstrip(b"\r\n").partition(b"\n")[0]
     kind = how.format or text.kind
@@ -145,35 +145,11 @@ def _of_text(text: TextFile, gathered: Gathered) -> OpenedRows:
         return text.rows("csv" if kind == "movielens" else kind, size=BLOCK)
     kind = kind if kind in SESSIONS else SESSIONS[0]
     gathered.report.say(text.where, f"{text.where}: read as lines of {kind}")
-    lines = (_words_of(block) for block in text.blocks(BLOCK))
-    return _of_sessions(lines, kind, gathered, text.where, "line")
+    lines = (words_of(block) for block in text.blocks(BLOCK))
+    return open_lines(lines, kind, gathered, text.where, "line")
 
 
-def _of_edges(file: Path | None, text: TextFile, gathered: Gathered) -> OpenedRows:
-    """Open the edges of a text."""
-    kind = gathered.how.format or (ending_kind(file) if file else None)
-    form = edge_form(text.head, gathered.how, kind, text.where)
-    gathered.report.say(text.where, f"{text.where}: {form.said}")
-    blocks = _clean(text, form, gathered)
-    if form.kind in SESSIONS:
-        lines = (_words_of(block, form.separator) for block in blocks)
-        return _of_sessions(lines, form.kind, gathered, text.where, "line")
-    quotes = form.kind != EDGES and kind not in UNQUOTED
-    opened = open_delimited(
-        blocks, text.where, "csv", separator=form.separator, names=form.names, quotes=quotes
-    )
-    return opened._replace(kind=EDGES)
-
-
-def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBlock]:
-    """Yield lines without what is no edge, and report what that is."""
-    for number, block in enumerate(text.blocks(BLOCK)):
-        data, comments = form.clean(block.data, number == 0)
-        gathered.report.comments += comments
-        yield RowBlock(data, block.line)
-
-
-def _of_sessions(
+def open_lines(
     lines: Iterable[LineWords], kind: str, gathered: Gathered, where: str, unit: str
 ) -> OpenedRows:
     """Open the words of lines as rows; each line is a session, maybe behind a user."""
@@ -198,7 +174,7 @@ def _of_sessions(
     return OpenedRows(where, kind, ["item", "session", *["user"] * users], {}, batches)
 
 
-def _words_of(block: RowBlock, separator: str = "") -> LineWords:
+def words_of(block: RowBlock, separator: str = "") -> LineWords:
     """Return the words of lines; no separator: white space is between them."""
     arrow, text = pyarrow(), np.frombuffer(block.data, np.uint8)
     gaps = np.isin(text, [FEED, RETURN, ord(separator)]) if separator else text <= SPACE

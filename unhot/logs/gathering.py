@@ -127,13 +127,12 @@ class Gathered:
         words = {key: self._words_of(key, cells[key], wrong) for key in cells if key not in KINDS}
         numbers = {role: self._numbers_of(role, cells[role], wrong) for role in cells if role in KINDS}
         self._count(batch, cells, wrong)
-        fine = wrong == FINE
-        kept = slice(None) if fine.all() else fine
-        ids = {key: self._number(key, _filtered(found, kept)) for key, found in words.items()}
-        for key, values in (ids | {role: values[kept] for role, values in numbers.items()}).items():
+        kept = pyarrow().array(wrong == FINE) if wrong.any() else None
+        ids = {key: self._number(key, _kept(found, kept)) for key, found in words.items()}
+        for key, values in (ids | {role: values[wrong == FINE] for role, values in numbers.items()}).items():
             self._arrays[key] += values.astype(KINDS.get(key, np.int32), copy=False).tobytes()
         for name, known in self._sides.items() if columns else ():
-            self._take_side(_filtered(batch.cells[name], kept), ids["item"], known, name)
+            self._take_side(_kept(batch.cells[name], kept), ids["item"], known, name)
 
     def _words_of(self, key: str, cells: Any, wrong: Bytes) -> Any:
         """Return the words of a column, null if they are blank; bad rows get a code."""
@@ -259,9 +258,9 @@ class Gathered:
         return ids, pyarrow().Array.from_buffers(pyarrow().large_binary(), words, buffers)
 
 
-def _filtered(cells: Any, kept: Any) -> Any:
-    """Return the rows of a column that are kept; a slice: all of them."""
-    return cells if isinstance(kept, slice) else cells.filter(pyarrow().array(kept))
+def _kept(cells: Any, rows: Any) -> Any:
+    """Return some rows of a column; None: all of them."""
+    return cells if rows is None else cells.filter(rows)
 
 
 def _bytes_of(words: Any) -> tuple[Bytes, Starts]:

@@ -274,7 +274,6 @@ class Log(Corpus):
             raise DataError(
                 "this split leaves nothing to learn from: the log is too short for it; use split=none"
             )
-        sides = {name: _by_item(side, self.items.words) for name, side in self.sides.items()}
         return make_log(
             Sequences(
                 ids=self.ids_of_lines,
@@ -285,7 +284,7 @@ class Log(Corpus):
                 times=self.times,
                 weights=self.weights,
                 names=dict(zip(self.items.words, self.names, strict=False)),
-                sides=sides,
+                sides={name: _by_item(side, self.items.words) for name, side in self.sides.items()},
                 rows=self._numbers(ROWS),
                 marks=self.marks,
                 type_of=self.type_of[lines],
@@ -322,7 +321,6 @@ def make_log(
     for part in _parts(given.ids, given.places):
         ids[at : at + part.size] = ranks[part]
         at += part.size
-    text = IdText(ids, given.starts, items)
     beside = {}
     for name, of, words in (
         (USERS, given.user_of, given.user_words),
@@ -334,11 +332,10 @@ def make_log(
             beside[name] = IdText(places[of[named]], np.append(0, np.cumsum(named)), known)
     with Workplace(directory) as place:
         arrays: tuple[Any, ...] = given.times, given.weights, given.rows, given.marks
-        files = [name for name, numbers in zip(KINDS, arrays, strict=True) if numbers.size]
-        for name, numbers in zip(KINDS, arrays, strict=True):
-            if name in files:
-                parts = (part.astype(KINDS[name]) for part in _parts(numbers, given.places))
-                _write(place.work / name, parts)
+        filled = {name: numbers for name, numbers in zip(KINDS, arrays, strict=True) if numbers.size}
+        for name, numbers in filled.items():
+            _write(place.work / name, (part.astype(KINDS[name]) for part in _parts(numbers, given.places)))
+        files = [*filled]
         if given.names and any(word in given.names for word in items.words):
             names = [" ".join(given.names.get(word, "").split()) for word in items.words]
             (place.work / NAMES).write_bytes(encode_word("".join(f"{name}\n" for name in names)))
@@ -350,7 +347,7 @@ def make_log(
             (key, _write_feature(place.work / FOLDER / str(number), feature, given.places))
             for number, (key, feature) in enumerate(given.features.items())
         ]
-        log = write_ids(text, place, Log, beside)
+        log = write_ids(IdText(ids, given.starts, items), place, Log, beside)
         facts = {"files": files, SIDES: sides, "report": [*report], HOW: (how or HowRead())._asdict()}
         save_index(log.directory / INDEX, {"version": VERSION, **facts, FOLDER: features})
     return log

@@ -58,8 +58,7 @@ class LogReading:
     force       read files even if they do not look like text
     usual       role -> usual names of its column
     titles      role -> what it is called in messages, if it is not called by its role
-    edges       rows are edges of a graph: `edge_forms.py` says how text is read; a weight must be a number
-                above zero
+    edges       rows are edges of a graph: a weight must be a number above zero
     """
 
     user: str | None = None

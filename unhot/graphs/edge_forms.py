@@ -12,13 +12,19 @@ Matrix Market file are read. `EdgeForm.clean` rewrites a block so that the reade
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from unhot.errors import DataError
-from unhot.logs.log_reading import EDGES, LogReading, choose_columns, usual_column
-from unhot.rows.opening import HEAD
+from unhot.logs.events import BLOCK, open_lines, open_text, words_of
+from unhot.logs.gathering import Gathered
+from unhot.logs.log_reading import EDGES, SESSIONS, LogReading, choose_columns, usual_column
+from unhot.rows.batches import OpenedRows
+from unhot.rows.delimited import open_delimited
+from unhot.rows.opening import HEAD, UNQUOTED, TextFile, ending_kind
+from unhot.rows.records import RowBlock
 from unhot.vocab.vocabulary import decode_word
 
 SPACES = bytes(32 if byte < 32 and byte != 10 else byte for byte in range(256))  # for all white space
@@ -299,3 +305,29 @@ def _is_number(cell: str) -> bool:
 
 def _share(values: Sequence[Any], test: Callable[[Any], bool]) -> float:
     return sum(map(test, values)) / max(len(values), 1)
+
+
+def open_edges(file: Path | None, text: TextFile, gathered: Gathered) -> OpenedRows:
+    """Open the edges of a text; those of JSON are rows like any others."""
+    kind = gathered.how.format or (ending_kind(file) if file else None)
+    if text.kind in ("jsonl", "list"):
+        return open_text(file, text, gathered)
+    form = edge_form(text.head, gathered.how, kind, text.where)
+    gathered.report.say(text.where, f"{text.where}: {form.said}")
+    blocks = _clean(text, form, gathered)
+    if form.kind in SESSIONS:
+        lines = (words_of(block, form.separator) for block in blocks)
+        return open_lines(lines, form.kind, gathered, text.where, "line")
+    quotes = form.kind != EDGES and kind not in UNQUOTED
+    opened = open_delimited(
+        blocks, text.where, "csv", separator=form.separator, names=form.names, quotes=quotes
+    )
+    return opened._replace(kind=EDGES)
+
+
+def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBlock]:
+    """Yield lines without what is no edge, and report what that is."""
+    for number, block in enumerate(text.blocks(BLOCK)):
+        data, comments = form.clean(block.data, number == 0)
+        gathered.report.comments += comments
+        yield RowBlock(data, block.line)
