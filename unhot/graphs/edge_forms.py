@@ -114,8 +114,9 @@ def edge_form(first: bytes, how: LogReading, kind: str | None, where: str) -> Ed
             "Give the nodes of one column other names, or format='edges' if equal names are the same node"
         )
     form = _form_of_rows(rows, how, kind, where)
-    directed = konect is not None and konect[1].lower() == "asym"
-    return replace(form, said=form.said + "; its first line says that it is directed (asym)" * directed)
+    if konect and konect[1].lower() == "asym":
+        return replace(form, said=f"{form.said}; its first line says that it is directed (asym)")
+    return form
 
 
 def _form_of_rows(rows: list[str], how: LogReading, kind: str | None, where: str) -> EdgeForm:

@@ -27,7 +27,6 @@ from unhot.types import Bytes, Doubles, Floats, Ids, Starts
 from unhot.vocab.vocabulary import encode_word
 
 MINUTE = 60.0
-REPEATS = ("keep", "merge")
 RUN = 32  # events that are sorted by insertion
 
 
@@ -57,10 +56,15 @@ def read_log(
     progress   called now and then with the bytes read so far and the bytes in total (None if unknown)
     reading    which columns hold what, and the format: see `LogReading`
     """
-    one_of("repeats", repeats, REPEATS)
+    one_of("repeats", repeats, ("keep", "merge"))
     core, how = whole("core", core, 0), LogReading(**reading)
-    settings = {"repeats": repeats, "core": core, "gap": gap, "min_rating": how.min_rating}
-    settings["items"] = None if items is None else os.fspath(items)
+    settings = {
+        "repeats": repeats,
+        "core": core,
+        "gap": gap,
+        "min_rating": how.min_rating,
+        "items": None if items is None else os.fspath(items),
+    }
     facts = (
         ItemFacts({}, {})
         if items is None
@@ -146,7 +150,10 @@ def _columns_line(events: Events) -> str:
         used = {*events.columns.values(), *events.sides, *(key.partition(" ")[2] for key in features)}
         others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
         said += [f"columns: {', '.join(f'{role} = {name}' for role, name in events.columns.items())}"]
-        said += [f"{key}: {feature.called()}" for key, feature in features.items()]
+        said += [
+            f"{key}: {'numbers' if words is None else f'{len(words):,} categories'}"
+            for key, (_, words) in features.items()
+        ]
         said += ["no times: the order of the rows counts"] * (not events.times.size)
         said += [f"not used: {others}"] * bool(others)
     return "; ".join(said)

@@ -145,8 +145,7 @@ def open_text(file: Path | None, text: TextFile, gathered: Gathered) -> OpenedRo
         return text.rows("csv" if kind == "movielens" else kind, size=BLOCK)
     kind = kind if kind in SESSIONS else SESSIONS[0]
     gathered.report.say(text.where, f"{text.where}: read as lines of {kind}")
-    lines = (words_of(block) for block in text.blocks(BLOCK))
-    return open_lines(lines, kind, gathered, text.where, "line")
+    return open_lines(map(words_of, text.blocks(BLOCK)), kind, gathered, text.where, "line")
 
 
 def open_lines(

@@ -24,10 +24,6 @@ class Feature(NamedTuple):
     values: Any  # numbers: float32, NaN if missing; categories: their ids as int32, -1 if missing
     categories: Sequence[str] | None = None  # the most frequent ones first; None: the values are numbers
 
-    def called(self) -> str:
-        """Return what the values are, for people."""
-        return "numbers" if self.categories is None else f"{len(self.categories):,} categories"
-
     def at(self, places: Any) -> "Feature":
         """Return the values at some places."""
         return self._replace(values=self.values[places])

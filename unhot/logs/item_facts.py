@@ -5,7 +5,6 @@ CSV, TSV, JSON lines and JSON; and the files of MovieLens: u.item, movies.dat, m
 
 import contextlib
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,7 +40,7 @@ class ItemFacts(NamedTuple):
 
     names: dict[str, str]  # item -> name
     sides: dict[str, dict[str, list[str]]]  # column -> item -> values
-    listed: Counter[str] = Counter()  # item -> its rows
+    listed: Mapping[str, int] = {}  # item -> its rows
     said: Sequence[str] = ()  # lines about bad rows, for people
 
 
@@ -91,7 +90,7 @@ def read_item_facts(
         names = {word: spelt[i] for word, i in zip(words, numbers, strict=True) if spelt[i]}
     if not names and not any(found.sides.values()):
         raise DataError(f"{file}: says nothing about items: name the columns of the names and of the values")
-    listed = Counter(dict(zip(words, np.bincount(found.items).tolist(), strict=True)))
+    listed = dict(zip(words, np.bincount(found.items).tolist(), strict=True))
     return ItemFacts(names, found.sides, listed, found.report.lines())
 
 

@@ -224,8 +224,8 @@ class Log(Corpus):
         return self._features_of("event")
 
     def _features_of(self, of: str) -> dict[str, Feature]:
-        named = {key.partition(" ")[::2]: feature for key, feature in self.features.items()}
-        return {name: feature for (what, name), feature in named.items() if what == of}
+        found = self.features.items()
+        return {key.partition(" ")[2]: feature for key, feature in found if key.startswith(f"{of} ")}
 
     @functools.cached_property
     def user_features(self) -> dict[str, Feature]:
@@ -447,8 +447,8 @@ def first_places(ids: Ids, starts: Starts) -> Starts:
 
 def line_items(ids: Ids, starts: Starts) -> Counts:
     """Return a number for each event that stands for its line and its item."""
-    sizes = np.diff(starts)
-    return np.repeat(np.arange(sizes.size), sizes) * (int(ids.max(initial=0)) + 1) + ids
+    lines = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    return lines * (int(ids.max(initial=0)) + 1) + ids
 
 
 def merged_lines(log: Log) -> Corpus:
