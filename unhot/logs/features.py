@@ -1,7 +1,8 @@
 """Features of events and of users: further columns of a log, as numbers or as categories.
 
 A column whose every value is a number holds numbers, unless it is said to hold categories; any other one
-holds categories. Features of a user are columns of events, too: the last value that is there counts.
+holds categories. Features of a user are columns of events, too: the last value that is there counts, in order of
+time, of the events that the log keeps.
 """
 
 from collections.abc import Sequence
