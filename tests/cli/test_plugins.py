@@ -197,3 +197,67 @@ def test_a_model_of_a_graph(tmp_path):
     found = ok("graph", "evaluate", tmp_path / "m", tmp_path / "edges.txt", "--json", *plugin)
     assert json.loads(found)["edges"] == 6
     assert "'rings'" in refused("graph", "evaluate", tmp_path / "m", tmp_path / "edges.txt")
+
+
+DEVICES = '''"""Devices: recommend what was taken on the most frequent device."""
+from dataclasses import dataclass
+from typing import NamedTuple
+import numpy as np
+from unhot.models.model import model
+from unhot.models.recommender_model import RecommenderModel
+from unhot.models.settings import EventFields
+
+class Taken(NamedTuple):
+    taken: object  # [items]
+
+@model("devices", family="recommend")
+@dataclass(kw_only=True)
+class Devices(EventFields, RecommenderModel):
+    grid = ([{}], [{}])
+
+    def count(self, log, tells):
+        (name,) = log.event_features
+        tells.say(f"{name}: {log.event_features[name].categories}; users: {[*log.user_features]}")
+        of_device = log.ids_of_lines[log.event_features[name].values == 0]
+        return Taken(np.bincount(of_device, minlength=len(log.items)).astype(np.float32))
+
+    def counted_from(self, tensors, items):
+        return Taken(tensors["taken"].reshape(items))
+
+    def score(self, counted, histories):
+        return np.tile(counted.taken, (len(histories), 1))
+'''
+
+
+def test_a_model_learns_from_columns_of_events_and_users(tmp_path):
+    (tmp_path / "devices.py").write_text(DEVICES)
+    rows = [f"u{n % 5},i{n % 4},{n},{7 if n % 3 else 9},{n}\n" for n in range(60)]
+    (tmp_path / "log.csv").write_text("user,item,time,device,age\n" + "".join(rows))
+    how = (
+        "--plugin",
+        tmp_path / "devices.py",
+        "--event",
+        "device",
+        "--user-side",
+        "age",
+        "--categories",
+        "device",
+    )
+    ended = commands.run(
+        "recommend", "train", tmp_path / "log.csv", "-o", tmp_path / "m", "--model", "devices", *how
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "event device: 2 categories; user_side age: numbers\n" in ended.stderr
+    assert "device: ['7', '9']; users: ['age']\n" in ended.stderr
+    compare = (
+        "recommend",
+        "compare",
+        tmp_path / "log.csv",
+        "--models",
+        "devices",
+        "popularity",
+        "-o",
+        tmp_path / "c",
+    )
+    ok(*compare, *how, "-q")
+    assert {"devices", "popularity"} <= rows_of(tmp_path / "c.csv").keys()

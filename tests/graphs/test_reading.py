@@ -218,6 +218,23 @@ def test_lists_without_weights(tmp_path, name, text, wanted):
     assert wanted in said
 
 
+@pytest.mark.parametrize("nodes", ["abcdefghij", [*range(100, 110)]])
+@pytest.mark.parametrize("bad", ["{} {} x", "{} {}", "{} {} 1 1"])
+@pytest.mark.parametrize("rows", [3, 4, 8])
+@pytest.mark.parametrize("place", [0, 1, -1])
+def test_one_bad_cell_leaves_small_weighted_lists_what_they_are(tmp_path, nodes, bad, rows, place):
+    """Each node has one line, as in an adjacency list."""
+    edges = [*zip(nodes, nodes[1:], strict=False)][:rows]
+    lines = ["{} {} {}".format(*edge, 2 + number) for number, edge in enumerate(edges)]
+    lines[place] = bad.format(*edges[place])
+    found, said = said_of(tmp_path, "e", "\n".join(lines) + "\n")
+    weights = {(str(a), str(b)): 2.0 + number for number, (a, b) in enumerate(edges)}
+    del weights[(str(edges[place][0]), str(edges[place][1]))]
+    assert found == weights | {(b, a): weight for (a, b), weight in weights.items()}
+    assert "weights from column 3" in said
+    assert "1 of" in said
+
+
 def test_names_with_spaces_and_headers_without_usual_names(tmp_path):
     assert said_of(tmp_path, "e", "new york\tboston\n")[0] == both([("new york", "boston")])
     assert said_of(tmp_path, "e", '"new york","boston"\n')[0] == both([("new york", "boston")])

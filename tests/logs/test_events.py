@@ -1,13 +1,17 @@
 """Events of logs from every kind of source, and what happens to bad rows."""
 
 import bz2
+import contextlib
 import csv
+import errno
 import gzip
 import io
 import json
 import lzma
 import sys
 from datetime import UTC, date, datetime
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -22,6 +26,7 @@ from unhot.rows import records
 from unhot.rows.batches import VALUE
 from unhot.rows.delimited import MEND_QUOTES
 from unhot.rows.numbers import times_of as read_times
+from unhot.rows.streams import TextStream
 from unhot.rows.values import value_column
 
 CSV = "userId,movieId,rating,timestamp\nu1,i1,4,100\nu2,i2,3.5,200\nu1,i2,1,300\n"
@@ -147,6 +152,20 @@ def test_progress(tmp_path):
     said = []
     read_events([path, path], progress=lambda *numbers: said.append(numbers))
     assert said[-1] == (2 * len(CSV), 2 * len(CSV))
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EBADF, "Bad file descriptor"), ValueError("closed file")])
+def test_a_file_may_be_closed_while_its_progress_is_told(tmp_path, monkeypatch, error):
+    """A thread reads ahead and closes the file at its end, maybe just before its position is asked for."""
+
+    with contextlib.closing(TextStream(write(tmp_path / "x.csv", CSV))) as stream:
+        text = b"".join(stream)
+        assert stream.position() == len(text) == len(CSV)
+        stream._raw.close()
+        monkeypatch.setattr(
+            stream, "_raw", SimpleNamespace(closed=False, tell=Mock(side_effect=error), close=Mock())
+        )
+        assert stream.position() == len(CSV)
 
 
 # columns
@@ -600,5 +619,13 @@ def test_dates_written_as_whole_numbers():
     found = read_events(rows, LogReading()).times
     assert np.diff(found).tolist() == [15 * DAY, 46 * DAY]
     assert found[0] == datetime(2023, 12, 31, tzinfo=UTC).timestamp()
-    no_dates = read_events([("u", "b", 20241340), ("u", "a", 20240101)], LogReading())
-    assert no_dates.times.tolist() == [20241340, 20240101]
+    no_dates = read_events([("u", "b", 20241340), ("u", "a", 20249999)], LogReading())
+    assert no_dates.times.tolist() == [20241340, 20249999]
+
+
+@pytest.mark.parametrize("wrong", [1, 5, 8])
+def test_some_dates_among_other_numbers_are_an_error(wrong):
+    """If half of them were no dates, all were taken for seconds, without a word."""
+    times = [20240101 + day for day in range(10 - wrong)] + [20241340] * wrong
+    with pytest.raises(DataError, match=f"{wrong} of 10 times are no dates, such as 20241340"):
+        read_events([("u", "a", time) for time in times])

@@ -58,20 +58,57 @@ def test_movielens(tmp_path):
         ("x.csv", "a,b\n1,2\n", {}, "no column item, itemid.*the columns are a, b"),
         ("x.csv", "item,b\n1,2\n", {"side": ["c"]}, "says nothing about items"),
         ("x.csv", "item,b\n1,2\n", {}, "says nothing about items"),
-        ("x.csv", "item,name\n,2\n", {}, "row 1 has no item"),
+        ("x.csv", "item,name\n,2\n", {}, "line 2: has no item"),
         ("x.csv", "item,name\n1\n", {}, "line 2: has 1 fields"),
         ("x.json", "[5]", {}, "not an object"),
         ("x.json", "5", {}, "not an object"),
         ("x.json", "{", {}, "not valid JSON"),
-        ("x.json", '[{"item": {"a": 1}, "name": "x"}]', {}, "row 1 has no item"),
+        ("x.json", '[{"item": {"a": 1}, "name": "x"}]', {}, "row 1: item is {'a': 1}, which is nested"),
         ("u.item", "1|2\n", {}, "line 1: has 2 fields"),
-        ("movies.dat", "1::a::b\n::a::b\n", {}, "row 2 has no item"),
+        ("movies.dat", "::a::b\n", {}, "row 1: has no item"),
         ("x.txt", "1 a\n", {}, "does not say its kind"),
     ],
 )
 def test_files_that_say_too_little(tmp_path, name, data, how, message):
     with pytest.raises(UnhotError, match=message):
         read(tmp_path, name, data, **how)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "where"),
+    [
+        ("x.csv", "item,name,brand\n1,One,A\n ,None,B\n2,Two,\n", "line 3"),
+        (
+            "x.jsonl",
+            '{"item": 1, "name": "One", "brand": "A"}\n{"name": "None"}\n{"item": 2, "name": "Two"}\n',
+            "line 2",
+        ),
+        (
+            "x.json",
+            '[{"item": 1, "name": "One", "brand": "A"}, {"item": null}, {"item": 2, "name": "Two"}]',
+            "row 2",
+        ),
+        ("movies.dat", "1::One::A\n::None::B\n2::Two::\n", "row 2"),
+    ],
+)
+def test_a_row_without_an_item_is_skipped_and_counted(tmp_path, name, data, where):
+    side = "genre" if name == "movies.dat" else "brand"
+    (tmp_path / name).write_text(data)
+    found = read_item_facts(tmp_path / name, side=[side])
+    assert found.names == {"1": "One", "2": "Two"}
+    assert found.sides == {side: {"1": ["A"]}}
+    assert found.listed == {"1": 1, "2": 1}
+    assert found.said == [
+        "1 of 3 rows are bad and were left out, for example:",
+        f"  {where}: has no item",
+    ]
+    with pytest.raises(UnhotError, match=f"{where}: has no item; fix it, or leave strict out"):
+        read_item_facts(tmp_path / name, side=[side], strict=True)
+
+
+def test_long_names_are_kept(tmp_path):
+    name = "x" * 5000
+    assert read(tmp_path, "x.csv", f"item,description\n1,{name}\n") == ({"1": name}, {})
 
 
 def test_no_file(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -242,3 +243,40 @@ def test_a_full_disk_is_named_also_if_numpy_notices_it(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="disk full: .* more than the .* there"):
         read_log([("u", "a"), ("u", "b")], directory=tmp_path / "log")
     assert not (tmp_path / "log").exists()
+
+
+def test_names_that_are_not_utf8_keep_their_bytes_and_are_said(tmp_path):
+    """They became question marks, without a word."""
+    (tmp_path / "items.csv").write_bytes("item,name\na,Amélie\nb,Élan\nc,Plain\n".encode("latin-1"))
+    with read_log(ROWS, items=tmp_path / "items.csv", directory=tmp_path / "log") as log:
+        assert [name.encode("utf-8", "surrogateescape") for name in log.names] == [
+            b"Am\xe9lie",
+            b"\xc9lan",
+            b"Plain",
+        ]
+        assert Log.open(tmp_path / "log").names == log.names
+        (line,) = log.facts["report"]
+    assert "2 of 3 items have names that are not UTF-8; the file seems to be Latin-1" in line
+    assert line.endswith(": Amélie, Élan")
+
+
+def test_sorting_and_writing_copy_no_column(monkeypatch):
+    """16 bytes an event for its user, item and time, 4 for its place, and what a batch takes; it was 44."""
+    pyarrow = pytest.importorskip("pyarrow")
+    monkeypatch.setattr("unhot.logs.log.BLOCK", 1 << 14, raising=False)
+    rng, events = np.random.default_rng(1), 500_000
+    columns = {"user": rng.integers(500, size=events), "item": rng.integers(300, size=events)}
+    table = pyarrow.table({**columns, "time": 1_600_000_000 + rng.permutation(events)})
+    read_log(table.slice(0, 1000)).close()  # compile
+    tracemalloc.start()
+    with read_log(table) as log:
+        assert log.words == events
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 38 * events
+
+
+def test_places_take_four_bytes():
+    order, _ = grouped(np.zeros(3, np.int32), 1, np.array([2.0, 3.0, 1.0]))
+    assert order.tolist() == [2, 0, 1]
+    assert order.dtype == np.int32

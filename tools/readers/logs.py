@@ -149,6 +149,7 @@ def how_to_read(rng: random.Random, kind: str | None) -> LogReading:
         min_rating=rng.choice([None, 3]),
         strict=rng.random() < 0.1,
         force=rng.random() < 0.5,
+        event=rng.choice([(), ("basket", "time")]),
     )
 
 
@@ -166,6 +167,8 @@ def read_log(name: str, kind: str | None, folder: Path, rng: random.Random) -> s
         numbers = sorted({*ids.tolist()} - nobody)
         if words and (numbers != [*range(len(words))] or len({*words}) != len(words)):
             return f"numbers {ids.tolist()} of {len(words)} words"
+    if any(len(feature.values) != events for feature in found.features.values()):
+        return f"features {found.features}"
     items = {item for values in found.sides.values() for item in values}
     return "" if items <= {*found.item_words} else f"sides of {items}"
 

@@ -149,7 +149,8 @@ Examples:
   unhot recommend compare log.csv --models skip-markov item2vec ease -o results/mine
 """
 COMPARISON_FILES = (".csv", ".md", ".svg")
-MARKED = ("booked", "rejected", "user_type", "item_type", "market")  # of `MarkFields`
+# of `MarkFields` and `EventFields`
+MARKED = ("booked", "rejected", "user_type", "item_type", "market", "event", "user_side", "categories")
 CHOSEN = ("refit", "with_users", "split")  # settings that a comparison decides itself
 
 

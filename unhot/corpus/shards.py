@@ -125,7 +125,7 @@ def check_shard(
     check_size(directory / ids_name, 4 * ids, AGAIN)
     check_size(directory / starts_name, 8 * (sentences + 1), AGAIN)
     _check_starts(directory / starts_name, sentences + 1, ids, 0 if keeping.empty_lines else 1)
-    _check_ids(directory / ids_name, ids, -1 if keeping.unknown else 0, words - 1)
+    check_ids(directory / ids_name, ids, -1 if keeping.unknown else 0, words - 1)
 
 
 def _check_starts(path: Path, number: int, ids: int, shortest: int) -> None:
@@ -142,7 +142,8 @@ def _check_starts(path: Path, number: int, ids: int, shortest: int) -> None:
         raise FormatError(f"{path}: the last sentence ends at {last}, but there are {ids} ids: {AGAIN}")
 
 
-def _check_ids(path: Path, number: int, lowest: int, highest: int) -> None:
+def check_ids(path: Path, number: int, lowest: int, highest: int) -> None:
+    """Raise a `FormatError` unless all numbers of a file are in a range."""
     for at in range(0, 4 * number, 4 * CHUNK):
         part = np.fromfile(path, "<i4", min(CHUNK, number - at // 4), offset=at)
         if part.min() < lowest or part.max() > highest:

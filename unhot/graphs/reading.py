@@ -19,10 +19,12 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.corpus import Corpus
 from unhot.errors import DataError
+from unhot.graphs.edge_forms import open_edges
 from unhot.logs.events import read_events
 from unhot.logs.log import ranked
 from unhot.logs.log_reading import LogReading
 from unhot.types import Counts, Doubles, Ids
+from unhot.vocab.vocabulary import decode_word
 
 # names of columns; what reads logs calls the two ends of an edge user and item
 COLUMNS = {
@@ -60,7 +62,7 @@ def read_graph(
     """Return a graph as cells.
 
     source     a file of edges (CSV, TSV, JSON lines, parquet, Matrix Market, or words with white space
-               between them: two nodes, maybe a weight and more; see logs/edge_forms.py), an adjacency list
+               between them: two nodes, maybe a weight and more; see edge_forms.py), an adjacency list
                (a line holds a node, then its neighbors), a table, an iterable of tuples (source, target[,
                weight]) or an array of them, a networkx graph, a SciPy matrix, an encoded text or log
                (neighbors are what stands side by side), or cells
@@ -97,7 +99,6 @@ def read_graph(
         user=columns[0],
         item=columns[1],
         weight=columns[2] if columns[2] != NONE else None,
-        weighted=True,
         format=FORMATS.get(format or "", format),
         header=header,
         separator=separator,
@@ -107,7 +108,7 @@ def read_graph(
         titles=TITLES,
         edges=True,
     )
-    events = read_events(source, how, threads=threads, progress=progress)
+    events = read_events(source, how, threads=threads, progress=progress, opener=open_edges)
     for line in events.report.said():
         tell(line)
     for line in events.report.lines():
@@ -115,7 +116,7 @@ def read_graph(
     # cells may have spaces around them: "a, b"
     words = [*dict.fromkeys(word.strip() for word in chain(events.user_words, events.item_words))]
     index = {word: number for number, word in enumerate(words)}
-    if alone := events.report.lone - index.keys():
+    if alone := {*map(decode_word, events.report.lone)} - index.keys():
         note(f"nodes without neighbors, which were left out: {len(alone):,}, such as {min(alone):.60}")
     sources, targets = (
         np.array([index[word.strip()] for word in named], np.int32)[ids]

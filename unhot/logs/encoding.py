@@ -13,18 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from unhot.corpus.reading.lexicon import INVALID
 from unhot.errors import ConfigError, DataError, at_least, one_of, whole
 from unhot.kernels.jit import inner, kernel
 from unhot.logs.events import Events, read_events
+from unhot.logs.features import marks_of
 from unhot.logs.item_facts import ItemFacts, read_item_facts
-from unhot.logs.log import NO_ROWS, HowRead, Log, Sequences, make_log
+from unhot.logs.log import NO_ROWS, NO_TYPES, HowRead, Log, Sequences, line_items, make_log
 from unhot.logs.log_reading import ROLES, LogReading
 from unhot.rows.batches import EXAMPLES
 from unhot.rows.opening import UNQUOTED
-from unhot.types import Bytes, Counts, Doubles, Floats, Ids, Starts
+from unhot.types import Bytes, Doubles, Floats, Ids, Starts
+from unhot.vocab.vocabulary import encode_word
 
 MINUTE = 60.0
-REPEATS = ("keep", "merge")
 RUN = 32  # events that are sorted by insertion
 
 
@@ -54,10 +56,15 @@ def read_log(
     progress   called now and then with the bytes read so far and the bytes in total (None if unknown)
     reading    which columns hold what, and the format: see `LogReading`
     """
-    one_of("repeats", repeats, REPEATS)
+    one_of("repeats", repeats, ("keep", "merge"))
     core, how = whole("core", core, 0), LogReading(**reading)
-    settings = {"repeats": repeats, "core": core, "gap": gap, "min_rating": how.min_rating}
-    settings["items"] = None if items is None else os.fspath(items)
+    settings = {
+        "repeats": repeats,
+        "core": core,
+        "gap": gap,
+        "min_rating": how.min_rating,
+        "items": None if items is None else os.fspath(items),
+    }
     facts = (
         ItemFacts({}, {})
         if items is None
@@ -68,34 +75,35 @@ def read_log(
     told = [*events.report.lines(), *_lines_of_facts(facts, events.item_words, f"{items}")]
     groups, number = _groups(events)
     if core:
-        events, groups, number = _core(events, groups, number, core)
-    times = events.times
+        groups, number = _core(groups, number, events, core)
+    times, features = events.times, {**events.features}
+    marks, types = marks_of(features), features.pop("user_type", None)
     order, starts = grouped(groups, number, times)
+    del groups  # it is large
     if gap is not None:
-        starts = _cut_at_gaps(starts, times[order] if times.size else times, at_least("gap", gap, 0) * MINUTE)
+        starts = _cut_at_gaps(order, starts, times, at_least("gap", gap, 0) * MINUTE)
     if times.size:
         order, starts = _by_first_time(order, starts, times)
-    ids, weights = events.items[order], _taken(events.weights, order)
-    marks = _taken(events.marks, order)
     first = order[starts[:-1]]
     if repeats == "merge":
-        kept, starts, weights, marks = _merged(ids, starts, weights, marks)
-        ids, order = ids[kept], order[kept]
+        order, starts = _merged(order, starts, events.items, events.weights, marks)
     return make_log(
         Sequences(
-            ids=ids,
+            ids=events.items,
             starts=starts,
             item_words=events.item_words,
             user_of=events.users[first],
             user_words=events.user_words,
-            times=_taken(times, order),
-            weights=weights,
+            times=times,
+            weights=events.weights,
             names=facts.names,
             sides={**events.sides, **facts.sides},
-            rows=NO_ROWS if times.size or (np.diff(order) > 0).all() else order,
+            rows=NO_ROWS if times.size or (np.diff(order) > 0).all() else np.arange(events.items.size),
             marks=marks,
-            type_of=_taken(events.types, first),
-            type_words=events.type_words,
+            type_of=types.values[first] if types else NO_TYPES,
+            type_words=(types and types.categories) or (),
+            features=features,
+            places=order,
         ),
         directory,
         told,
@@ -119,10 +127,16 @@ def _lines_of_facts(facts: ItemFacts, known: list[str], where: str) -> list[str]
             f"log, whose items are {', '.join(known[:EXAMPLES]):.300}: give a file with the same ids"
         )
     twice = [item for item, times in facts.listed.items() if times > 1]
-    said = (strange, "are not in the log"), (twice, "have several rows, and the first one counts")
+    said = {
+        "are not in the log": strange,
+        "have several rows, and the first one counts": twice,
+        "have names that are not UTF-8; the file seems to be Latin-1: convert it to UTF-8": [
+            encode_word(name).decode("latin-1") for name in facts.names.values() if INVALID.search(name)
+        ],
+    }
     lines = [
         f"{len(items):,} of {number:,} items {what}: {', '.join(items[:EXAMPLES]):.300}"
-        for items, what in said
+        for what, items in said.items()
         if items
     ]
     return [f"{where}: {line.strip()}" for line in (*facts.said, *lines)]
@@ -130,20 +144,19 @@ def _lines_of_facts(facts: ItemFacts, known: list[str], where: str) -> list[str]
 
 def _columns_line(events: Events) -> str:
     """Return a line about what files are read as, and about the columns: what each was taken for."""
-    said = "; ".join(events.report.recognized)
-    if not events.seen:  # lines are sessions
-        return said
-    taken = ", ".join(f"{role} = {name}" for role, name in events.columns.items())
-    used = {*events.columns.values(), *events.sides}
-    others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
-    times = "" if events.times.size else "; no times: the order of the rows counts"
-    said += "; " * bool(said)
-    return f"{said}columns: {taken}{times}" + (f"; not used: {others}" if others else "")
-
-
-def _taken(numbers: Any, places: Any) -> Any:
-    """Return the numbers at some places; an empty array stays empty."""
-    return numbers[places] if numbers.size else numbers
+    said = [*events.report.recognized]
+    if events.seen:  # else lines are sessions
+        features = {key: events.features[key] for key in events.features if key not in ROLES}
+        used = {*events.columns.values(), *events.sides, *(key.partition(" ")[2] for key in features)}
+        others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
+        said += [f"columns: {', '.join(f'{role} = {name}' for role, name in events.columns.items())}"]
+        said += [
+            f"{key}: {'numbers' if words is None else f'{len(words):,} categories'}"
+            for key, (_, words) in features.items()
+        ]
+        said += ["no times: the order of the rows counts"] * (not events.times.size)
+        said += [f"not used: {others}"] * bool(others)
+    return "; ".join(said)
 
 
 def _groups(events: Events) -> tuple[Any, int]:
@@ -163,8 +176,11 @@ def _groups(events: Events) -> tuple[Any, int]:
     return rank[inverse], first.size
 
 
-def _core(events: Events, groups: Any, number: int, core: int) -> tuple[Events, Any, int]:
-    """Drop lines and items with fewer events than `core`, until none is left; number the lines anew."""
+def _core(groups: Any, number: int, events: Events, core: int) -> tuple[Any, int]:
+    """Drop lines and items with fewer events than `core`, until none is left: return new numbers of lines.
+
+    An event that is dropped belongs to line -1.
+    """
     kept = np.ones(groups.size, bool)
     while True:
         lines = np.bincount(groups[kept], minlength=number)
@@ -176,76 +192,88 @@ def _core(events: Events, groups: Any, number: int, core: int) -> tuple[Events, 
     if not kept.any():
         raise DataError(f"core={core}: no user and no item has so many events; choose a smaller number")
     rank = np.cumsum(lines > 0).astype(np.int32) - 1
-    left = events._replace(
-        users=events.users[kept],
-        items=events.items[kept],
-        times=_taken(events.times, kept),
-        weights=_taken(events.weights, kept),
-        marks=_taken(events.marks, kept),
-        types=_taken(events.types, kept),
-    )
-    return left, rank[groups[kept]], int(rank[-1]) + 1
+    return np.where(kept, rank[groups], -1), int(rank[-1]) + 1
 
 
-def _cut_at_gaps(starts: Starts, times: Any, gap: float) -> Starts:
+def _cut_at_gaps(order: Any, starts: Starts, times: Any, gap: float) -> Starts:
     """Return where lines begin if they are also cut where the next event comes more than `gap` later."""
     if not times.size:
         raise ConfigError("gap: the log has no times; name their column (time=, or --time), or leave gap out")
-    return np.union1d(starts, np.flatnonzero(np.diff(times) > gap) + 1)
+    return np.union1d(starts, np.flatnonzero(np.diff(times[order]) > gap) + 1)
 
 
-def _by_first_time(order: Starts, starts: Starts, times: Any) -> tuple[Starts, Starts]:
+def _by_first_time(order: Any, starts: Starts, times: Any) -> tuple[Any, Starts]:
     """Return the order of all events, and where lines begin, if lines are sorted by their first event."""
     lines = np.argsort(times[order[starts[:-1]]], kind="stable")
-    sizes = np.diff(starts)[lines]
-    ends = np.cumsum(sizes)
-    places = np.arange(order.size) + np.repeat(starts[:-1][lines] - (ends - sizes), sizes)
-    return order[places], np.append(0, ends)
+    if (np.diff(lines) > 0).all():
+        return order, starts
+    sorted_order = np.empty_like(order)
+    list_lines(order, starts, lines, sorted_order)
+    return sorted_order, np.append(0, np.cumsum(np.diff(starts)[lines]))
 
 
-def _merged(ids: Any, starts: Starts, weights: Floats, marks: Bytes) -> tuple[Counts, Starts, Floats, Bytes]:
-    """Return the places of the first event of each item in each line, the new starts, weights and marks.
+def _merged(order: Any, starts: Starts, items: Ids, weights: Floats, marks: Bytes) -> tuple[Any, Starts]:
+    """Return the order without repeats: of each line only the first event with an item, and the new starts.
 
-    The weights of an item are added up, and it has all marks of its events.
+    That event gets the sum of the weights, and all marks, in place.
     """
-    sizes = np.diff(starts)
-    keys = np.repeat(np.arange(sizes.size), sizes) * (int(ids.max()) + 1) + ids
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    kept = np.sort(first)
+    _, first, inverse = np.unique(line_items(items[order], starts), return_index=True, return_inverse=True)
     if weights.size:
-        sums = np.bincount(inverse, weights=weights)
-        weights = sums[np.argsort(first)].astype(np.float32)
+        weights[order[first]] = np.bincount(inverse, weights[order])
     if marks.size:
         either = np.zeros(first.size, np.uint8)
-        np.bitwise_or.at(either, inverse, marks)
-        marks = either[np.argsort(first)]
-    return kept, np.searchsorted(kept, starts), weights, marks
+        np.bitwise_or.at(either, inverse, marks[order])
+        marks[order[first]] = either
+    kept = np.sort(first)
+    return order[kept], np.searchsorted(kept, starts)
 
 
-def grouped(groups: Ids, number: int, times: Doubles) -> tuple[Starts, Starts]:
-    """Return the order of all events, and where each of the groups 0 .. number - 1 begins in it.
+def grouped(groups: Ids, number: int, times: Doubles) -> tuple[Any, Starts]:
+    """Return the order of all events, and where each of the groups 0 .. number - 1 begins in it; -1: none.
 
     `times` is empty if the order of the file is the order of time.
 
-    >>> order, starts = grouped(np.array([1, 0, 1], np.int32), 2, np.array([5.0, 1.0, 4.0]))
+    >>> order, starts = grouped(np.array([1, 0, -1, 1], np.int32), 2, np.array([5.0, 1.0, 0.0, 4.0]))
     >>> order.tolist(), starts.tolist()
-    ([1, 2, 0], [0, 1, 3])
+    ([1, 3, 0], [0, 1, 3])
     """
     starts = np.zeros(number + 1, np.int64)
-    np.cumsum(np.bincount(groups, minlength=number), out=starts[1:])
-    order = np.empty(groups.size, np.int64)
+    count_groups(groups, starts[1:])
+    longest = starts.max()
+    np.cumsum(starts, out=starts)
+    small = groups.size <= np.iinfo(np.int32).max  # half the memory, and less time
+    order = np.empty(starts[-1], np.int32 if small else np.int64)
     list_groups(groups, starts[:-1].copy(), order)
     if times.size:
-        sort_groups(starts, times, order, np.empty(groups.size, np.int64))
+        sort_groups(starts, times, order, np.empty(longest, order.dtype))
     return order, starts
+
+
+@kernel
+def count_groups(groups: Any, counts: Any) -> None:
+    """Count the events of each group."""
+    for group in groups:
+        if group >= 0:
+            counts[group] += 1
 
 
 @kernel
 def list_groups(groups: Any, free: Any, order: Any) -> None:
     """Write the events of each group one after another; `free`: the next place of each group."""
     for event in range(groups.size):
-        order[free[groups[event]]] = event
-        free[groups[event]] += 1
+        if groups[event] >= 0:
+            order[free[groups[event]]] = event
+            free[groups[event]] += 1
+
+
+@kernel
+def list_lines(order: Any, starts: Any, lines: Any, to: Any) -> None:
+    """Write the events of lines, one line after another."""
+    at = 0
+    for line in lines:
+        for place in range(starts[line], starts[line + 1]):
+            to[at] = order[place]
+            at += 1
 
 
 @kernel
@@ -283,8 +311,8 @@ def merge_runs(times: Any, order: Any, spare: Any, begin: Any, end: Any) -> None
             i, j = first, middle
             for to in range(first, last):
                 left = j >= last or (i < middle and times[order[i]] <= times[order[j]])
-                spare[to] = order[i] if left else order[j]
+                spare[to - begin] = order[i] if left else order[j]
                 i, j = i + left, j + (not left)
         for at in range(begin, end):
-            order[at] = spare[at]
+            order[at] = spare[at - begin]
         width *= 2

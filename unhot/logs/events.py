@@ -2,30 +2,20 @@
 
 import contextlib
 import re
-import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice, repeat, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, at_least
-from unhot.logs.edge_forms import EdgeForm, edge_form
 from unhot.logs.gathering import Events, Gathered, LogReport
-from unhot.logs.log_reading import AS_USUAL, LogReading, choose_columns, usual_column
-from unhot.rows.arrow import pyarrow
+from unhot.logs.log_reading import AS_USUAL, SESSIONS, LogReading, usual_column
+from unhot.rows.arrow import pa
 from unhot.rows.batches import LIST, VALUE, OpenedRows, Record, RowBatch
 from unhot.rows.delimited import SEPARATORS, open_delimited
-from unhot.rows.opening import (
-    MARKED,
-    UNQUOTED,
-    TextFile,
-    check_delimited,
-    ending_kind,
-    marked_kind,
-)
+from unhot.rows.opening import MARKED, TextFile, check_delimited, marked_kind
 from unhot.rows.paths import find_files, paths_of
 from unhot.rows.records import FEED, RowBlock
 from unhot.rows.tables import is_table, open_marked, open_table, values_of
@@ -36,10 +26,9 @@ from unhot.vocab.vocabulary import decode_word
 
 __all__ = ["Events", "LogReport", "read_events"]
 
-Item = TypeVar("Item")
+LineWords = tuple[Any, Starts]  # the words of lines as a column, and the line of each, from 0 on
+Opener = Callable[[Path | None, TextFile, Gathered], OpenedRows]
 
-PROGRESS_SECONDS = 0.1
-SESSIONS = ("sessions", "user-sessions")
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
 BLOCK = 1 << 20  # bytes of a block of text: of words of one letter, its arrays take a hundred times as many
 # MovieLens' files have no header
@@ -48,29 +37,13 @@ NAMES = ("user", "item", "rating", "time")
 SPACE, RETURN = 32, 13  # the first byte above white space is 33
 
 
-class LogRows(NamedTuple):
-    """The rows of a source, which is being read."""
-
-    batches: Iterator[RowBatch]
-    columns: Mapping[str, str]  # role -> name
-    names: list[str]  # of all columns; none if lines are sessions
-    progress: Callable[[], tuple[int, int | None]] = lambda: (0, None)  # bytes read, and in all
-
-
-class LineWords(NamedTuple):
-    """The words of lines."""
-
-    words: Any  # a column of Arrow
-    places: Starts  # [words] the line of each
-    many: int  # lines, also those without words
-
-
 def read_events(
     source: Any,
     how: LogReading = AS_USUAL,
     *,
     threads: int = 2,
     progress: Callable[[int, int | None], None] | None = None,
+    opener: Opener | None = None,
 ) -> Events:
     """Read the events of a log.
 
@@ -80,53 +53,46 @@ def read_events(
                 lists of items, with "user-sessions" of lists of a user and items
     how         the columns, the format, what happens to bad rows
     threads     with more than one, rows are read while others are numbered
-    progress    called now and then with the bytes of files read so far and in total (None if unknown)
+    progress    called every few megabytes with the bytes of files read so far and in total (None if unknown)
+    opener      what opens the rows of a text; None: `open_text`
     """
     at_least("threads", threads, 1)
     gathered, paths = Gathered(how), paths_of(source)
     if paths is None:
         where = f"a {type(source).__name__}"
-        for _ in _take(_of_object(source, gathered, where), gathered, 1):
+        for _ in take_rows(_of_object(source, gathered, where), gathered):
             pass
         return gathered.events(where)
     files = [file for path in paths for file in find_files(path)]
     sizes = [file.stat().st_size for file in files if file is not None and file.is_file()]
     total = sum(sizes) if len(sizes) == len(files) else None
     gathered.report.several = len(files) > 1
-    last, done = time.monotonic(), 0
+    tell = progress or (lambda done, total: None)
+    done = position = 0
     for file in files:
-        before = done
-        with _of_file(file, gathered) as rows:
-            for position in _take(rows, gathered, threads):
-                done = before + position
-                if progress is not None and time.monotonic() - last >= PROGRESS_SECONDS:
-                    progress(done, total)
-                    last = time.monotonic()
-    if progress is not None:
-        progress(done if total is None else total, total)
+        with _of_file(file, gathered, opener or open_text) as rows:
+            for position in take_rows(rows, gathered, threads):
+                tell(done + position, total)
+        done += position
+    tell(done if total is None else total, total)
     return gathered.events(", ".join(map(str, paths[:3])))
 
 
-def _take(rows: LogRows, gathered: Gathered, threads: int) -> Iterator[int]:
-    """Take rows; yield the bytes that are read so far."""
-    with contextlib.closing(_ahead(rows.batches, threads)) as batches:
-        for batch in batches:
-            gathered.take(batch, rows.columns, rows.names)
-            yield rows.progress()[0]
+def take_rows(opened: OpenedRows, gathered: Gathered, threads: int = 1) -> Iterator[int]:
+    """Take the rows of a source; yield the bytes that are read so far."""
+    columns = gathered.choose(opened)
+    wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(gathered.how.side, LIST)
+    batches: Any = opened.batches(wanted)
+    if threads > 1:  # a batch is read while the one before it is taken
+        batches = in_order(repeat(batches), lambda rest: next(rest, None), 1)
+    with contextlib.closing(batches):
+        for batch in takewhile(bool, batches):
+            gathered.take(batch, columns)
+            yield opened.progress()[0]
 
 
-def _ahead(items: Iterator[Item], threads: int) -> Generator[Item, None, None]:
-    """Yield items, each of which is made in a thread while the one before it is dealt with."""
-    if threads < 2:
-        yield from items
-        return
-    end: Any = object()
-    with contextlib.closing(in_order(repeat(items), lambda each: next(each, end), 1)) as found:
-        yield from takewhile(lambda item: item is not end, found)
-
-
-def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
-    """Return the rows of a value of Python."""
+def _of_object(source: Any, gathered: Gathered, where: str) -> OpenedRows:
+    """Open the rows of a value of Python."""
     kind = gathered.how.format
     opened = None if isinstance(source, (list, tuple)) else open_table(source)
     if kind is not None and (opened is not None or kind not in SESSIONS):
@@ -135,12 +101,11 @@ def _of_object(source: Any, gathered: Gathered, where: str) -> LogRows:
     if isinstance(source, (bytes, bytearray, memoryview)) or not listed:
         raise DataError(f"the log is {where}: give a path, a table, or an iterable of dicts or tuples")
     rows = map(_listed, () if opened else values_of(source))
-    if kind is not None:
-        users, some = kind == "user-sessions", iter(lambda: [*islice(rows, CHUNK)], [])
-        lines = (_words_of_lists(each, 1 + users) for each in some)
-        return _of_sessions(lines, users, gathered, where, "row")
-    opened = opened or open_objects(rows, where, [*gathered.how.usual])
-    return _of_table(opened, gathered) if opened.names else LogRows(opened.batches({}), {}, [])
+    if kind is None:
+        return opened or open_objects(rows, where, [*gathered.how.usual])
+    some = enumerate(iter(lambda: [*islice(rows, CHUNK)], []))
+    lines = (_words_of_lists(each, number * CHUNK, kind) for number, each in some)
+    return open_lines(lines, kind, gathered, where, "row")
 
 
 def _listed(row: Any) -> Any:
@@ -148,19 +113,8 @@ def _listed(row: Any) -> Any:
     return [*row] if hasattr(row, "__array__") and getattr(row, "ndim", 1) == 1 and len(row) else row
 
 
-def _of_table(opened: OpenedRows, gathered: Gathered, columns: Mapping[str, str] | None = None) -> LogRows:
-    """Return the rows of a table."""
-    how = gathered.how
-    if columns is None:
-        columns = choose_columns(opened.names, how, opened.where)
-        ends = {how.titles.get(role, role): name for role, name in columns.items()} if how.edges else {}
-        gathered.report.recognize(opened, **ends)
-    wanted = dict.fromkeys(columns.values(), VALUE) | dict.fromkeys(how.side, LIST)
-    return LogRows(opened.batches(wanted), columns, opened.names, opened.progress)
-
-
 @contextlib.contextmanager
-def _of_file(file: Path | None, gathered: Gathered) -> Iterator[LogRows]:
+def _of_file(file: Path | None, gathered: Gathered, opener: Opener) -> Iterator[OpenedRows]:
     """Open the rows of a file, or of standard input (None)."""
     asked, marked = gathered.how.format, marked_kind(file)
     if asked is not None and asked != marked and (marked or asked in MARKED):
@@ -170,120 +124,75 @@ def _of_file(file: Path | None, gathered: Gathered) -> Iterator[LogRows]:
         )
     if file is not None and marked:
         check_delimited(str(file), marked, gathered.how.form)
-        yield _of_table(open_marked(file, marked), gathered)
+        yield open_marked(file, marked)
         return
     text = TextFile(file, gathered.how.form)
     with contextlib.closing(text):
-        edges = gathered.how.edges and text.kind not in ("jsonl", "list")
-        rows = _of_edges(file, text, gathered) if edges else _of_text(text, gathered)
-        yield rows._replace(progress=text.progress)
+        yield opener(file, text, gathered)._replace(progress=text.progress)
 
 
-def _of_text(text: TextFile, gathered: Gathered) -> LogRows:
-    """Return the rows of a text: JSON, CSV and TSV, files of MovieLens, lines of sessions."""
+def open_text(file: Path | None, text: TextFile, gathered: Gathered) -> OpenedRows:
+    """Open the rows of a text: JSON, CSV and TSV, files of MovieLens, lines of sessions."""
     how, line = gathered.how, text.head.lstrip(b"\r\n").partition(b"\n")[0]
     kind = how.format or text.kind
     rated = kind != "csv" and not how.header and RATINGS.fullmatch(line)
     if how.format in (None, "movielens") and rated:
         blocks = (RowBlock(each.data.replace(b"::", b"\t"), each.line) for each in text.blocks(BLOCK))
-        return _of_table(open_delimited(blocks, text.where, "tsv", names=NAMES), gathered)
+        return open_delimited(blocks, text.where, "tsv", names=NAMES)
     for each, separator in SEPARATORS.items():
         names = decode_word(line).split(separator)
         if kind == "text" and all(usual_column(how.usual[role], names) for role in ("user", "item")):
             kind = each  # the line is a header
-    if kind in ("text", *SESSIONS):
-        said = kind if kind in SESSIONS else SESSIONS[0]
-        gathered.report.say(text.where, f"{text.where}: read as lines of {said}")
-        lines = (_words_of(block.data) for block in text.blocks(BLOCK))
-        return _of_sessions(lines, kind == "user-sessions", gathered, text.where, "line")
-    return _of_table(text.rows("csv" if kind == "movielens" else kind, size=BLOCK), gathered)
+    if kind not in ("text", *SESSIONS):
+        return text.rows("csv" if kind == "movielens" else kind, size=BLOCK)
+    kind = kind if kind in SESSIONS else SESSIONS[0]
+    gathered.report.say(text.where, f"{text.where}: read as lines of {kind}")
+    return open_lines(map(words_of, text.blocks(BLOCK)), kind, gathered, text.where, "line")
 
 
-def _of_edges(file: Path | None, text: TextFile, gathered: Gathered) -> LogRows:
-    """Return the edges of a text."""
-    kind = gathered.how.format or (ending_kind(file) if file else None)
-    form = edge_form(text.head, gathered.how, kind, text.where)
-    gathered.report.say(text.where, f"{text.where}: {form.said}")
-    blocks = _clean(text, form, gathered)
-    if form.kind == "user-sessions":
-        lines = (_words_of(block.data, form.separator) for block in blocks)
-        return _of_sessions(lines, True, gathered, text.where, "line")
-    if form.kind == "edges":
-        return LogRows((_edge_rows(block, form.names, text.where) for block in blocks), form.columns, [])
-    how: dict[str, Any] = {"separator": form.separator, "names": form.names, "quotes": kind not in UNQUOTED}
-    opened = open_delimited(blocks, text.where, "csv", **how)
-    return _of_table(opened, gathered, form.columns)
+def open_lines(
+    lines: Iterable[LineWords], kind: str, gathered: Gathered, where: str, unit: str
+) -> OpenedRows:
+    """Open the words of lines as rows; each line is a session, maybe behind a user."""
+    users = kind == "user-sessions"
 
-
-def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBlock]:
-    """Yield lines without what is no edge, and report what that is."""
-    for number, block in enumerate(text.blocks(BLOCK)):
-        data, comments = form.clean(block.data, number == 0)
-        gathered.report.comments += comments
-        if form.kind == "user-sessions":
-            gathered.report.lone |= form.lone_nodes(data)
-        yield RowBlock(data, block.line)
-
-
-def _of_sessions(
-    lines: Iterable[LineWords], users: bool, gathered: Gathered, where: str, unit: str
-) -> LogRows:
-    """Return the words of lines as rows; each line is a session, maybe behind a user."""
-
-    def batches() -> Iterator[RowBatch]:
-        arrow, first = pyarrow(), 1
-        for words, places, many in lines:
+    def batches(wanted: Mapping[str, str]) -> Iterator[RowBatch]:
+        first = gathered.sessions
+        for words, places in lines:
             begins = np.diff(places, prepend=-1) > 0
             rows = np.flatnonzero(~(begins & users))
             owners = np.flatnonzero(begins)[np.cumsum(begins) - 1]
+            lone = np.flatnonzero(begins & np.append(begins[1:], True) & users)
+            gathered.report.lone |= {*words.take(pa.array(lone)).drop_null().to_pylist()}
             columns = {
-                "item": words.take(arrow.array(rows)),
-                "session": arrow.array(places[rows] + gathered.sessions),
-                "user": words.take(arrow.array(owners[rows])),
+                "item": words.take(pa.array(rows)),
+                "session": pa.array(places[rows] + first),
+                "user": words.take(pa.array(owners[rows])),
             }
-            yield RowBatch(where, len(rows), columns, unit, records=_on_lines(places[rows] + first))
-            first += many
-            gathered.sessions += many
+            gathered.sessions = first + int(places.max(initial=-1)) + 1
+            yield RowBatch(where, len(rows), columns, unit, records=_on_lines(places[rows] + 1))
 
-    reading = replace(gathered.how, session=gathered.how.session or "session")
-    columns = choose_columns(["item", "session", *["user"] * users], reading, where)
-    return LogRows(batches(), columns, [])
+    return OpenedRows(where, kind, ["item", "session", *["user"] * users], {}, batches)
 
 
-def _edge_rows(block: RowBlock, names: tuple[str, ...], where: str) -> RowBatch:
-    """Return a row for each line that holds words; it must have as many as there are names."""
-    arrow = pyarrow()
-    words, places, _ = _words_of(block.data)
-    first = np.flatnonzero(np.diff(places, prepend=-1) > 0)
-    sizes = np.diff(np.append(first, places.size))
-    columns = {
-        name: words.take(arrow.array(first + np.minimum(k, sizes - 1))) for k, name in enumerate(names)
-    }
-    faults = {
-        place: f"has {sizes[place]} fields, not {len(names)}"
-        for place in np.flatnonzero(sizes != len(names)).tolist()
-    }
-    records = _on_lines(places[first] + block.line)
-    return RowBatch(where, len(first), columns, "line", faults=faults, records=records)
-
-
-def _words_of(data: bytes, separator: str = "") -> LineWords:
+def words_of(block: RowBlock, separator: str = "") -> LineWords:
     """Return the words of lines; no separator: white space is between them."""
-    arrow, text = pyarrow(), np.frombuffer(data, np.uint8)
+    text = np.frombuffer(block.data, np.uint8)
     gaps = np.isin(text, [FEED, RETURN, ord(separator)]) if separator else text <= SPACE
     spans = np.flatnonzero(np.diff(gaps, prepend=True)).reshape(-1, 2)
     offsets = np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
-    buffers = [None, arrow.py_buffer(offsets), arrow.py_buffer(text[~gaps])]
-    words = arrow.Array.from_buffers(arrow.large_binary(), len(spans), buffers)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text[~gaps])]
+    words = pa.Array.from_buffers(pa.large_binary(), len(spans), buffers)
     feeds = np.flatnonzero(text == FEED)
-    return LineWords(words, np.searchsorted(feeds, spans[:, 0]), feeds.size)
+    return words, np.searchsorted(feeds, spans[:, 0]) + block.line - 1
 
 
-def _words_of_lists(rows: list[Any], least: int) -> LineWords:
+def _words_of_lists(rows: list[Any], first: int, kind: str) -> LineWords:
     """Return the same for lists of values; what is no list has as many words as a line needs, all missing."""
+    least = 1 + (kind == "user-sessions")
     lists = [row if isinstance(row, (list, tuple)) else [None] * least for row in rows]
     words = value_column("item", [*chain.from_iterable(lists)], VALUE, {})
-    return LineWords(words, np.repeat(np.arange(len(lists)), [*map(len, lists)]), len(lists))
+    return words, np.repeat(np.arange(first, first + len(lists)), [*map(len, lists)])
 
 
 def _on_lines(lines: Starts) -> Callable[[], list[Record]]:

@@ -5,21 +5,22 @@ CSV, TSV, JSON lines and JSON; and the files of MovieLens: u.item, movies.dat, m
 
 import contextlib
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from unhot.errors import DataError
-from unhot.logs.gathering import values_of
-from unhot.logs.log_reading import USUAL, usual_column
-from unhot.rows.batches import RowReport
+from unhot.logs.events import take_rows
+from unhot.logs.gathering import Gathered
+from unhot.logs.log_reading import USUAL, LogReading, usual_column
+from unhot.rows.batches import OpenedRows
 from unhot.rows.numbers import BLANKS
 from unhot.rows.opening import PACKED, UNQUOTED, RowFormat, TextFile, ending_kind, open_file
 from unhot.rows.paths import PathLike, find_files
 from unhot.rows.remote import is_address
-from unhot.rows.values import LISTS, spelled
+from unhot.rows.values import open_objects
 from unhot.vocab.vocabulary import decode_word
 
 ITEMS = (*USUAL["item"], "id")
@@ -39,7 +40,7 @@ class ItemFacts(NamedTuple):
 
     names: dict[str, str]  # item -> name
     sides: dict[str, dict[str, list[str]]]  # column -> item -> values
-    listed: Counter[str] = Counter()  # item -> its rows
+    listed: Mapping[str, int] = {}  # item -> its rows
     said: Sequence[str] = ()  # lines about bad rows, for people
 
 
@@ -58,63 +59,50 @@ def read_item_facts(
     name    the column of their names; None: name, title or description, if there is one
     side    columns of values, with | between several, of which those that the file has are read; none: genres
             or genre, as in MovieLens' files, or the lists of JSON (item -> list), as the column `attribute`
-    strict  raise a `DataError` at the first bad row of a table instead of counting it
+    strict  raise a `DataError` at the first bad row, such as one without an item, instead of counting it
     quotes  fields of CSV and TSV may be in quotes
     """
-    files, report = find_files(path), RowReport(strict)
+    files = find_files(path)
     file: Any = files[0] if is_address(path) else Path(path)
-    rows: list[Any] = [*_rows(file, report, quotes)]
-    columns = [*dict.fromkeys(chain.from_iterable(rows))]
-    items, names = item or usual_column(ITEMS, columns), name or usual_column(NAMES, columns)
-    side = [*filter(columns.__contains__, side or SIDES)][: len(side) or 1]
-    missing = [each for each in (items or ", ".join(ITEMS), name) if each and each not in columns]
-    if missing:
-        raise DataError(
-            f"{file}: there is no column {missing[0]}: name the columns of the items, their names and "
-            f"values; the columns are {', '.join(columns)[:500] or 'none'}"
+    with contextlib.closing(_opened(file, quotes)) as opened:
+        columns = opened.names
+        items, title = item or usual_column(ITEMS, columns), name or usual_column(NAMES, columns)
+        side = [*filter(columns.__contains__, side or SIDES)][: len(side) or 1]
+        missing = [each for each in (items or ", ".join(ITEMS), name) if each and each not in columns]
+        if missing and columns:
+            raise DataError(
+                f"{file}: there is no column {missing[0]}: name the columns of the items, their names and "
+                f"values; the columns are {', '.join(columns)[:500]}"
+            )
+        titles = (title,) if title else ()
+        # a table of items is a log without users
+        how = LogReading(
+            item=items, side=tuple(side), event=titles, categories=titles, strict=strict, usual={}
         )
-    keyed = [(_text(row.get(items)), row) for row in rows]
-    lacking = next(
-        (number for number, (key, row) in enumerate(keyed, 1) if row and not key.strip(BLANKS)), None
-    )
-    if lacking is not None:
-        raise DataError(f"{file}: row {lacking} has no {items}: give each row the id of an item")
-    keyed.reverse()  # so that the first row of an item is written last
-    facts = ItemFacts(
-        {key: title for key, row in keyed if (title := _text(row.get(names)).strip(BLANKS))},
-        {
-            column: {key: found for key, row in keyed if (found := _values(row.get(column)))}
-            for column in side
-        },
-        Counter(key for key, row in reversed(keyed) if row),
-        report.lines(),
-    )
-    if not facts.names and not any(facts.sides.values()):
+        gathered = Gathered(how)
+        for _ in take_rows(opened, gathered):
+            pass
+    found = gathered.events(f"{file}")
+    words, names = found.item_words, dict[str, str]()
+    for feature in found.features.values():  # the names, if there are any; the first one of an item counts
+        numbers, texts = feature.at(slice(None, None, -1)).last(found.items[::-1], len(words))
+        spelt = [*(text.strip(BLANKS) for text in texts or ()), ""]
+        names = {word: spelt[i] for word, i in zip(words, numbers, strict=True) if spelt[i]}
+    if not names and not any(found.sides.values()):
         raise DataError(f"{file}: says nothing about items: name the columns of the names and of the values")
-    return facts
+    listed = dict(zip(words, np.bincount(found.items).tolist(), strict=True))
+    return ItemFacts(names, found.sides, listed, found.report.lines())
 
 
-def _text(value: Any) -> str:
-    """Return a value as text; an empty string if it is missing, a list or an object."""
-    return "" if isinstance(value, (Mapping, *LISTS)) else spelled(value) or ""
-
-
-def _values(value: Any) -> list[str]:
-    """Return the values of a list, or of one text."""
-    return values_of(map(_text, value if isinstance(value, LISTS) else [value]))
-
-
-def _rows(file: Path, report: RowReport, quotes: bool) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a file, by its name; bad ones are empty."""
+def _opened(file: Path, quotes: bool) -> OpenedRows:
+    """Open the rows of a file, by its name."""
     base = (file.stem if file.suffix.lower() in PACKED else file.name).lower()
     if base in LATIN:
         text = b"".join(TextFile(file, RowFormat("text")).pieces())
-        yield from _movielens(text.decode("latin-1"), LATIN[base], file)
-        return
+        return open_objects(_movielens(text.decode("latin-1"), LATIN[base], file), str(file))
     keyed = _keyed_rows(file) if base.endswith(".json") else None
     if keyed is not None:
-        yield from keyed
-        return
+        return open_objects(keyed, str(file))
     unquoted = f"{ending_kind(file)}-unquoted"
     opened = open_file(file, RowFormat(unquoted if not quotes and unquoted in UNQUOTED else None))
     if isinstance(opened, TextFile):
@@ -123,10 +111,7 @@ def _rows(file: Path, report: RowReport, quotes: bool) -> Iterator[Mapping[str, 
             f"{file}: its name does not say its kind: call it .csv, .tsv, .jsonl, .json, .parquet, "
             f"{' or '.join(LATIN)}"
         )
-    for batch in opened.batches({}, every=True):
-        report.take(batch)
-        yield from batch.dicts()
-    report.check(opened.where)
+    return opened
 
 
 def _movielens(text: str, separator: str, file: Path) -> Iterator[Mapping[str, Any]]:
@@ -142,7 +127,7 @@ def _movielens(text: str, separator: str, file: Path) -> Iterator[Mapping[str, A
         elif line.strip(BLANKS):
             raise DataError(
                 f"{file}: line {number}: has {len(fields)} fields with {separator} between them, not "
-                f"{least}: mend it, or take it out"
+                f"{least}: fix or remove it"
             )
 
 

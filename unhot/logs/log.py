@@ -11,35 +11,50 @@ names.txt       the names of the items, in the order of the vocabulary; an empty
 beside/users    a corpus: line i is the user of line i
 beside/types    a corpus: line i is the type of the user of line i
 sides/NAME      a corpus: line i holds the values of item i in the side column NAME
+features/N      values.bin: the N-th further column of events, in the same order: float32 numbers, or int32
+                ids of the categories in vocab.txt (indexed_folder.py)
 """
 
 import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from unhot.corpus.corpus import Corpus, checked_names
-from unhot.corpus.given_ids import IdText, flat, write_ids
-from unhot.corpus.indexed_folder import check_size, has_file, map_numbers, read_index, save_index
+from unhot.corpus.given_ids import BLOCK, IdText, flat, write_ids
+from unhot.corpus.indexed_folder import (
+    check_size,
+    has_file,
+    map_numbers,
+    read_index,
+    read_vocabulary,
+    save_index,
+    save_vocabulary,
+)
+from unhot.corpus.shards import check_ids
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.logs.features import NO_MARKS, Feature
+from unhot.threads import parts_of
 from unhot.types import Bytes, Counts, Doubles, Floats, Ids, Starts
-from unhot.vocab.vocabulary import Vocabulary, canonical, decode_words, sortable
+from unhot.vocab.vocabulary import Vocabulary, canonical, decode_words, encode_word, sortable
 
 VERSION = 1
 INDEX, NAMES = "log.json", "names.txt"
 TIMES, WEIGHTS = "times.bin", "weights.bin"
-ROWS = "rows.bin"
-MARKS = "marks.bin"
+ROWS, MARKS = "rows.bin", "marks.bin"
+KINDS = {TIMES: "<f8", WEIGHTS: "<f4", ROWS: "<i8", MARKS: "u1"}
 SIDES = "sides"
+FOLDER, VALUES = "features", "values.bin"
 USERS, TYPES = "users", "types"
 HOW = "how"
 AGAIN = "read the log again"
 NO_ROWS: Starts = np.zeros(0, np.int64)
-NO_MARKS: Bytes = np.zeros(0, np.uint8)
 NO_TYPES: Ids = np.zeros(0, np.int32)
 
 
@@ -72,7 +87,7 @@ class Sequences(NamedTuple):
     """What a log is made of; items and users are numbers into their lists of words."""
 
     ids: Ids  # [events] items
-    starts: Starts  # [lines + 1]
+    starts: Starts  # [lines + 1] into `places`
     item_words: Sequence[str]
     user_of: Ids  # [lines], -1: no user
     user_words: Sequence[str]
@@ -84,6 +99,8 @@ class Sequences(NamedTuple):
     marks: Bytes = NO_MARKS  # [events] 1: booked, 2: rejected, 3: both; or empty
     type_of: Ids = NO_TYPES  # [lines] the type of the user, -1: none; or empty
     type_words: Sequence[str] = ()
+    features: Mapping[str, Feature] = {}  # of each event; see `LogReading.features`
+    places: Any = None  # the events of all lines, one line after another; None: all, in this order
 
 
 class Log(Corpus):
@@ -96,27 +113,19 @@ class Log(Corpus):
         read_index(path / INDEX, VERSION, AGAIN)
         log = super().open(path)
         assert isinstance(log, Log)
-        kinds = (TIMES, np.float64), (WEIGHTS, np.float32), (ROWS, np.int64), (MARKS, np.uint8)
-        for name, kind in kinds:
-            if name in log.facts["files"]:
-                check_size(path / name, log.ids_of_lines.size * np.dtype(kind).itemsize, AGAIN)
-        for other, lines in (
-            (log.beside.get(USERS), log.sentences),
-            (log.beside.get(TYPES), log.sentences),
-            *((s, len(log.items)) for s in log.sides.values()),
-        ):
-            if other is not None and other.sentences != lines:
+        for name in KINDS:
+            log._numbers(name)
+        for side in log.sides.values():
+            if side.sentences != len(log.items):
                 raise FormatError(
-                    f"{path}: {other.directory} has {other.sentences} lines, not {lines}: {AGAIN}"
+                    f"{path}: {side.directory} has {side.sentences} lines, not {len(log.items)}: {AGAIN}"
                 )
-        most = max(
-            (int(np.diff(flat(log.beside[name])[1]).max()) for name in (USERS, TYPES) if name in log.beside),
-            default=0,
-        )
+        most = max((np.diff(flat(other)[1]).max() for other in log.beside.values()), default=0)
         if (np.diff(log.starts) < 1).any() or most > 1:
             raise FormatError(f"{path}: a line has no item, or several users: the file is damaged, {AGAIN}")
         if NAMES in log.facts["files"] and len(log.names) != len(log.items):
             raise FormatError(f"{path / NAMES}: {len(log.names)} names of {len(log.items)} items: {AGAIN}")
+        _ = log.features  # opening them checks them
         return log
 
     @functools.cached_property
@@ -184,26 +193,61 @@ class Log(Corpus):
     @functools.cached_property
     def times(self) -> Doubles:
         """The times of all events in seconds; empty if the log has none."""
-        return self._numbers(TIMES, np.float64)
+        return self._numbers(TIMES)
 
     @functools.cached_property
     def weights(self) -> Floats:
         """The ratings or weights of all events; empty if the log has none."""
-        return self._numbers(WEIGHTS, np.float32)
+        return self._numbers(WEIGHTS)
 
     @functools.cached_property
     def marks(self) -> Bytes:
         """What was booked (1), rejected (2) or both (3); empty if the log does not say."""
-        return self._numbers(MARKS, np.uint8)
+        return self._numbers(MARKS)
+
+    @functools.cached_property
+    def features(self) -> dict[str, Feature]:
+        """Further columns of all events, by names such as "event device"."""
+        folders, events = self.directory / FOLDER, self.ids_of_lines.size
+        try:
+            listed = {str(key): categories for key, categories in self.facts.get(FOLDER, [])}
+        except (TypeError, ValueError) as error:
+            raise FormatError(f"{self.directory / INDEX}: {error}: the file is damaged, {AGAIN}") from error
+        return {
+            key: _open_feature(folders / str(number), categories, events)
+            for number, (key, categories) in enumerate(listed.items())
+        }
+
+    @property
+    def event_features(self) -> dict[str, Feature]:
+        """The columns that were read as `event`, with the value of each event."""
+        return self._features_of("event")
+
+    def _features_of(self, of: str) -> dict[str, Feature]:
+        found = self.features.items()
+        return {key.partition(" ")[2]: feature for key, feature in found if key.startswith(f"{of} ")}
+
+    @functools.cached_property
+    def user_features(self) -> dict[str, Feature]:
+        """The columns that were read as `user_side`, with the last value of each user in this log."""
+        kept = self._features_of("user_side")
+        order = self.by_time if kept else NO_ROWS
+        owners = np.repeat(self.user_of, np.diff(self.starts))[order]
+        return {name: feature.at(order).last(owners, len(self.users)) for name, feature in kept.items()}
 
     @property
     def by_time(self) -> Starts:
         """The places of all events, oldest first: by time, or by the rows of the file."""
-        rows: Any = self.times if self.times.size else self._numbers(ROWS, np.int64)
+        rows: Any = self.times if self.times.size else self._numbers(ROWS)
         return np.argsort(rows, kind="stable") if rows.size else np.arange(self.words)
 
-    def _numbers(self, name: str, kind: Any) -> np.ndarray[Any, Any]:
-        return map_numbers(self.directory / name, kind) if name in self.facts["files"] else np.zeros(0, kind)
+    def _numbers(self, name: str) -> np.ndarray[Any, Any]:
+        """Map the numbers of all events in a file; none if there is no such file."""
+        found = np.zeros(0, KINDS[name])
+        if name in self.facts["files"]:
+            check_size(self.directory / name, self.ids_of_lines.size * found.itemsize, AGAIN)
+            found = map_numbers(self.directory / name, found.dtype)
+        return found
 
     @functools.cached_property
     def names(self) -> list[str]:
@@ -224,29 +268,29 @@ class Log(Corpus):
     def part(self, ends: Starts) -> "Log":
         """Return the log of what comes before `ends[i]` in each line i; its items are counted anew."""
         sizes = ends - self.starts[:-1]
-        rows = self._numbers(ROWS, np.int64)
         inside = np.arange(self.ids_of_lines.size) < np.repeat(ends, np.diff(self.starts))
         lines = np.flatnonzero(sizes > 0)
         if not lines.size:
             raise DataError(
                 "this split leaves nothing to learn from: the log is too short for it; use split=none"
             )
-        sides = {name: _by_item(side, self.items.words) for name, side in self.sides.items()}
         return make_log(
             Sequences(
-                ids=self.ids_of_lines[inside],
+                ids=self.ids_of_lines,
                 starts=np.append(0, np.cumsum(sizes[lines])),
                 item_words=self.items.words,
                 user_of=self.user_of[lines],
                 user_words=self.users.words,
-                times=self.times[inside] if self.times.size else self.times,
-                weights=self.weights[inside] if self.weights.size else self.weights,
+                times=self.times,
+                weights=self.weights,
                 names=dict(zip(self.items.words, self.names, strict=False)),
-                sides=sides,
-                rows=rows[inside] if rows.size else rows,
-                marks=self.marks[inside] if self.marks.size else self.marks,
+                sides={name: _by_item(side, self.items.words) for name, side in self.sides.items()},
+                rows=self._numbers(ROWS),
+                marks=self.marks,
                 type_of=self.type_of[lines],
                 type_words=self.types.words,
+                features=self.features,
+                places=np.flatnonzero(inside),
             ),
             how=self.how,
         )
@@ -260,7 +304,7 @@ class Log(Corpus):
 
     def close(self) -> None:
         """Release what is mapped, and remove the directory if it is temporary."""
-        for name in ("_flat", "times", "weights", "marks"):
+        for name in ("_flat", "times", "weights", "marks", "features", "user_features"):
             self.__dict__.pop(name, None)
         super().close()
 
@@ -272,8 +316,11 @@ def make_log(
     how: HowRead | None = None,
 ) -> Log:
     """Write a log; items and users that have no event are left out, the others are ranked by their events."""
-    items, ranks = ranked(given.item_words, np.bincount(given.ids, minlength=len(given.item_words)))
-    text = IdText(ranks[given.ids], given.starts, items)
+    items, ranks = ranked(given.item_words, _counted(given.ids, given.places, len(given.item_words)))
+    ids, at = np.empty(given.starts[-1], np.int32), 0
+    for part in _parts(given.ids, given.places):
+        ids[at : at + part.size] = ranks[part]
+        at += part.size
     beside = {}
     for name, of, words in (
         (USERS, given.user_of, given.user_words),
@@ -284,25 +331,25 @@ def make_log(
             known, places = ranked(words, np.bincount(of[named], minlength=len(words)))
             beside[name] = IdText(places[of[named]], np.append(0, np.cumsum(named)), known)
     with Workplace(directory) as place:
-        files = []
-        arrays = ((TIMES, given.times, "<f8"), (WEIGHTS, given.weights, "<f4"), (ROWS, given.rows, "<i8"))
-        arrays += ((MARKS, given.marks, "u1"),)  # type: ignore[assignment]
-        for name, numbers, kind in arrays:
-            if numbers.size:
-                numbers.astype(kind, copy=False).tofile(place.work / name)
-                files.append(name)
-        if any(word in given.names for word in items.words):
+        arrays: tuple[Any, ...] = given.times, given.weights, given.rows, given.marks
+        filled = {name: numbers for name, numbers in zip(KINDS, arrays, strict=True) if numbers.size}
+        for name, numbers in filled.items():
+            _write(place.work / name, (part.astype(KINDS[name]) for part in _parts(numbers, given.places)))
+        files = [*filled]
+        if given.names and any(word in given.names for word in items.words):
             names = [" ".join(given.names.get(word, "").split()) for word in items.words]
-            (place.work / NAMES).write_bytes(
-                "".join(f"{name}\n" for name in names).encode("utf-8", "replace")
-            )
+            (place.work / NAMES).write_bytes(encode_word("".join(f"{name}\n" for name in names)))
             files.append(NAMES)
         sides = [
             name for name, values in given.sides.items() if _write_side(place, name, values, items.words)
         ]
-        log = write_ids(text, place, Log, beside)
+        features = [
+            (key, _write_feature(place.work / FOLDER / str(number), feature, given.places))
+            for number, (key, feature) in enumerate(given.features.items())
+        ]
+        log = write_ids(IdText(ids, given.starts, items), place, Log, beside)
         facts = {"files": files, SIDES: sides, "report": [*report], HOW: (how or HowRead())._asdict()}
-        save_index(log.directory / INDEX, {"version": VERSION, **facts})
+        save_index(log.directory / INDEX, {"version": VERSION, **facts, FOLDER: features})
     return log
 
 
@@ -312,12 +359,9 @@ def ranked(words: Sequence[str], counts: Counts) -> tuple[Vocabulary, Ids]:
     words = words if keys is words else [*map(canonical, words)]
     used = np.array(sorted(np.flatnonzero(counts).tolist(), key=keys.__getitem__), np.int64)
     order = used[np.argsort(-counts[used], kind="stable")]
-    vocabulary = Vocabulary([words[i] for i in order.tolist()], counts[order])
-    if len(vocabulary.index) != len(vocabulary):
-        raise DataError("two items or two users have the same name")
     ids = np.full(len(words), -1, np.int32)
     ids[order] = np.arange(order.size)
-    return vocabulary, ids
+    return Vocabulary([words[i] for i in order.tolist()], counts[order]), ids
 
 
 def _write_side(
@@ -325,18 +369,64 @@ def _write_side(
 ) -> bool:
     """Write the values of all items as a corpus; return False if there are none."""
     checked_names([name])
-    lines = [list(dict.fromkeys(values.get(item, ()))) for item in items]
-    flat_values = [value for line in lines for value in line]
-    if not flat_values:
+    lines = [[*dict.fromkeys(map(canonical, values.get(item, ())))] for item in items]
+    vocabulary = Vocabulary.from_counts(Counter(chain.from_iterable(lines)))
+    if not len(vocabulary):
         return False
-    words = sorted(set(flat_values))
-    index = {word: i for i, word in enumerate(words)}
-    numbers = np.array([index[value] for value in flat_values], np.int32)
-    vocabulary, ids = ranked(words, np.bincount(numbers, minlength=len(words)))
+    ids = np.array([vocabulary.index[value] for line in lines for value in line], np.int32)
     starts = np.append(0, np.cumsum([len(line) for line in lines]))
     with Workplace(place.work / SIDES / name) as folder:
-        write_ids(IdText(ids[numbers], starts, vocabulary), folder, Corpus, {}).close()
+        write_ids(IdText(ids, starts, vocabulary), folder, Corpus, {}).close()
     return True
+
+
+def _write_feature(folder: Path, feature: Feature, places: Any) -> int | None:
+    """Write a column of events; return the number of its categories, None: it holds numbers."""
+    folder.mkdir(parents=True)
+    values, words = feature
+    if words is None:
+        _write(folder / VALUES, (part.astype("<f4") for part in _parts(values, places)))
+        return None
+    categories, ids = ranked(words, _counted(values, places, len(words)))
+    ids = np.append(ids, -1).astype("<i4")
+    _write(folder / VALUES, (ids[part] for part in _parts(values, places)))
+    save_vocabulary(folder, categories)
+    return len(categories)
+
+
+def _parts(values: Any, places: Any) -> Iterator[Any]:
+    """Yield the values of events at some places, or of all (None): a block at a time, for they are large."""
+    for block in parts_of(len(values) if places is None else len(places), BLOCK):
+        part = slice(block.start, block.stop)
+        # NumPy is quicker with places of its own type
+        yield values[part] if places is None else values[places[part].astype(np.intp, copy=False)]
+
+
+def _counted(ids: Ids, places: Any, number: int) -> Counts:
+    """Return how many of some events have each of the ids 0 .. number - 1; -1 counts for none."""
+    counts = np.zeros(number + 1, np.int64)
+    for part in _parts(ids, None if places is None or len(places) == len(ids) else places):
+        counts += np.bincount(part + 1, minlength=number + 1)
+    return counts[1:]
+
+
+def _write(path: Path, parts: Iterable[Any]) -> None:
+    """Write arrays to a file, one after another."""
+    with path.open("wb") as file:
+        for part in parts:
+            part.tofile(file)
+
+
+def _open_feature(folder: Path, categories: int | None, events: int) -> Feature:
+    """Map a column of events; raise a `FormatError` if it is damaged."""
+    check_size(folder / VALUES, 4 * events, AGAIN)
+    if categories is None:
+        return Feature(map_numbers(folder / VALUES, np.float32))
+    vocabulary = read_vocabulary(folder, categories, AGAIN)
+    if not vocabulary.is_ordered():
+        raise FormatError(f"{folder}: the categories are not ordered by their counts: {AGAIN}")
+    check_ids(folder / VALUES, events, -1, categories - 1)
+    return Feature(map_numbers(folder / VALUES, np.int32), vocabulary.words)
 
 
 def _by_item(side: Corpus, items: Sequence[str]) -> dict[str, list[str]]:
@@ -352,9 +442,13 @@ def first_places(ids: Ids, starts: Starts) -> Starts:
     >>> first_places(np.array([7, 8, 7, 7]), np.array([0, 3, 4])).tolist()
     [0, 1, 3]
     """
-    sizes = np.diff(starts)
-    keys = np.repeat(np.arange(sizes.size), sizes) * (int(ids.max(initial=0)) + 1) + ids
-    return np.sort(np.unique(keys, return_index=True)[1])
+    return np.sort(np.unique(line_items(ids, starts), return_index=True)[1])
+
+
+def line_items(ids: Ids, starts: Starts) -> Counts:
+    """Return a number for each event that stands for its line and its item."""
+    lines = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    return lines * (int(ids.max(initial=0)) + 1) + ids
 
 
 def merged_lines(log: Log) -> Corpus:

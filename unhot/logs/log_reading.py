@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from unhot.errors import ConfigError, DataError, finite, one_of
 from unhot.rows.opening import KINDS, RowFormat, format_of
 
-FORMATS = (*KINDS[1:], "movielens", "sessions", "user-sessions", "edges")
+SESSIONS = ("sessions", "user-sessions")
+EDGES = "edges"
+FORMATS = (*KINDS[1:], "movielens", *SESSIONS, EDGES)
 # names of columns, the first that is there is taken; letters and digits count, in small letters
 USUAL = {
     "user": ("user", "userid", "customer", "customerid", "visitorid", "reviewerid", "uid"),
@@ -28,6 +30,7 @@ USUAL = {
 # columns of words, which may be blank: what was booked, what was rejected, the type of the user at the time
 MARKS = ("booked", "rejected", "user_type")
 ROLES = (*USUAL, "session", *MARKS)
+FEATURES = ("event", "user_side")  # columns that are kept of each event, or of each user
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,9 @@ class LogReading:
     rejected    likewise, whether the user was rejected for the item
     user_type   a column of types of users, such as new
     side        columns that hold values of the item, such as its brand; `|` stands between several values
+    event       columns that are kept of each event, such as its device: see features.py
+    user_side   likewise columns of the user, such as an age: the last value that is there counts
+    categories  those of these columns that hold categories even if all their values are numbers
     format      csv, tsv, csv-unquoted, tsv-unquoted (a quote is a character like any other), jsonl, parquet,
                 arrow, movielens (u.data, ratings.dat), sessions (a line holds the items of a session),
                 user-sessions (a line holds a user, then items), edges (a line holds two words, and maybe a
@@ -49,12 +55,11 @@ class LogReading:
     time_format how times are written that are neither numbers nor ISO 8601: as `datetime.strptime` takes it,
                 such as %d.%m.%Y %H:%M
     min_rating  leave out rows with a smaller weight; they are counted, but are not bad
-    weighted    a row without a weight is bad; with False only if there is a min_rating
     strict      raise a `DataError` at the first bad row instead of counting it
     force       read files even if they do not look like text
     usual       role -> usual names of its column
     titles      role -> what it is called in messages, if it is not called by its role
-    edges       rows are edges of a graph: `edge_forms.py` says how text is read; weights must be above zero
+    edges       rows are edges of a graph: a weight must be a number above zero
     """
 
     user: str | None = None
@@ -66,12 +71,14 @@ class LogReading:
     rejected: str | None = None
     user_type: str | None = None
     side: tuple[str, ...] = ()
+    event: tuple[str, ...] = ()
+    user_side: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     format: str | None = None
     header: str | Sequence[str] | None = None
     separator: str | None = None
     time_format: str | None = None
     min_rating: float | None = None
-    weighted: bool = False
     strict: bool = False
     force: bool = False
     usual: Mapping[str, Sequence[str]] = field(default_factory=lambda: USUAL)
@@ -84,8 +91,13 @@ class LogReading:
             one_of("format", self.format, FORMATS)
         if self.min_rating is not None:
             finite("min_rating", self.min_rating)
-        if isinstance(self.side, str):
-            raise ConfigError(f"side={self.side!r}: give the names of the columns as a tuple")
+        for name in ("side", *FEATURES, "categories"):
+            if isinstance(found := getattr(self, name), str):
+                raise ConfigError(f"{name}={found!r}: give the names of the columns as a tuple")
+        if strange := {*self.categories} - {*self.features.values()}:
+            raise ConfigError(
+                f"categories={min(strange)!r}: is neither in event nor in user_side: add it there"
+            )
         self.form  # noqa: B018 (checked now)
 
     @property
@@ -93,6 +105,11 @@ class LogReading:
         """How files are read that are text."""
         kind = self.format if self.format in KINDS else self.format and "text"
         return format_of(kind, self.force, self.header, self.separator)
+
+    @property
+    def features(self) -> dict[str, str]:
+        """The columns that are kept of each event, such as "event device": "device"."""
+        return {f"{of} {name}": name for of in FEATURES for name in getattr(self, of)}
 
 
 AS_USUAL = LogReading()
@@ -108,16 +125,22 @@ def usual_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def choose_columns(names: Sequence[str], how: LogReading, where: str) -> dict[str, str]:
-    """Choose columns by the names that are asked for, or by the usual ones; return them by their roles."""
+    """Choose columns by the names that are asked for, or by the usual ones; return them by what they are."""
     asked = {role: getattr(how, role) or usual_column(how.usual.get(role, ()), names) for role in ROLES}
-    chosen = {role: name for role, name in asked.items() if name is not None}
+    chosen = {role: name for role, name in asked.items() if name is not None} | how.features
     listed = f"the columns are {', '.join(str(name)[:80] for name in names[:50]) or 'none'}"
     for role, name in (*chosen.items(), *(("side", name) for name in how.side)):
         if [*names].count(name) != 1:
             trouble = "several columns have this name" if name in names else "there is no such column"
-            raise DataError(f"{where}: {how.titles.get(role, role)}={name!r}: {trouble}; {listed}")
+            raise DataError(
+                f"{where}: {how.titles.get(role, role.partition(' ')[0])}={name!r}: {trouble}; {listed}"
+            )
     ways_out = {"user": ", or one of sessions", "weight": ", or leave min_rating out"}
-    for role in ("item", *["user"] * ("session" not in chosen), *["weight"] * (how.min_rating is not None)):
+    for role in (
+        "item",
+        *["user"] * ("user" in how.usual and "session" not in chosen),
+        *["weight"] * (how.min_rating is not None),
+    ):
         if role not in chosen:
             title = how.titles.get(role, role)
             more = "" if how.titles else ways_out.get(role, "")

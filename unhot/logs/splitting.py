@@ -43,9 +43,8 @@ class Cases(NamedTuple):
         if self.ends.size <= most:
             return self
         chosen = np.sort(np.random.default_rng(seed).choice(self.ends.size, most, replace=False))
-        begins, ends, lines = (numbers[chosen] for numbers in (self.begins, self.ends, self.lines))
-        targets, users = self.targets[chosen], self.users[chosen]
-        return Cases(self.ids, begins, ends, targets, lines, users, self.item_words, self.user_words)
+        of_cases = ("begins", "ends", "targets", "lines", "users")
+        return self._replace(**{name: getattr(self, name)[chosen] for name in of_cases})
 
 
 class Split(NamedTuple):

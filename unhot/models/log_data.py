@@ -13,7 +13,7 @@ from unhot.logs.log import Log, make_log
 from unhot.logs.log_reading import MARKS
 from unhot.logs.splitting import Cases, Split, check_order, split_log
 from unhot.models.fitting import Reads, Tells, names_of, nobody
-from unhot.models.settings import LogFields, MarkFields, check_settings
+from unhot.models.settings import EventFields, LogFields, MarkFields, check_settings
 from unhot.train.checkpoint import fingerprint
 
 READING = (
@@ -21,7 +21,9 @@ READING = (
     *("min_rating", "strict"),
 )
 SHAPING = ("repeats", "core", "gap", "in_order", "items", "threads")
-SIDES = ("side", "market", "item_type")  # settings that name columns with values of items
+# columns that are read -> the settings that name them, with commas between them
+COLUMNS = {"side": ("side", "market", "item_type"), "event": ("event",), "user_side": ("user_side",)}
+COLUMNS |= {"categories": ("categories",)}
 EVENTS_ALONE: dict[str, Any] = {"items": None, "side": ()}  # how a log is read to ask a trained model
 
 
@@ -33,7 +35,7 @@ class Watched(NamedTuple):
 
 
 @dataclasses.dataclass(kw_only=True)
-class LogSettings(LogFields, MarkFields):
+class LogSettings(LogFields, MarkFields, EventFields):
     """How a log is read, without a model that learns from it."""
 
     def __post_init__(self) -> None:
@@ -54,8 +56,9 @@ class LogData(NamedTuple):
 def read_as(model: Any, source: Any, tells: Tells, **more: Any) -> Log:
     """Read a log as the settings say, and tell what was read; `more`: further arguments of `read_log`."""
     how: dict[str, Any] = {name: getattr(model, name, None) for name in (*READING, *MARKS, *SHAPING)}
-    named = ",".join(getattr(model, name, None) or "" for name in SIDES)
-    how["side"] = tuple(dict.fromkeys(column for column in named.split(",") if column))
+    for reading, settings in COLUMNS.items():
+        named = ",".join(getattr(model, name, None) or "" for name in settings)
+        how[reading] = tuple(dict.fromkeys(column for column in named.split(",") if column))
     log = read_log(source, progress=tells.reading, **how | more)
     if log.how.columns:
         tells.say(log.how.columns)
@@ -159,5 +162,5 @@ def learned_from_log(model: Any, log: Log) -> bool:
 
 def _checksum(log: Log) -> str:
     """Return a checksum of a log: its lines, and its times, by which it may be split."""
-    checks = [zlib.crc32(numbers.tobytes()) for numbers in (log.times, log.marks)]
+    checks = [zlib.crc32(numbers.data) for numbers in (log.times, log.marks)]
     return f"{fingerprint(log)}-{checks[0]:08x}-{checks[1]:08x}"

@@ -38,7 +38,7 @@ from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.window_feeder import register_windows
 from unhot.kernels.windows import Text, Window, contexts_of, fill_inputs
 from unhot.largest import largest
-from unhot.logs.gathering import BOOKED, REJECTED
+from unhot.logs.features import BOOKED, REJECTED
 from unhot.logs.log import Log
 from unhot.models.engine import Wiring, by_shard, near_words
 from unhot.models.fitting import Begins, InEpochs, Tells, nobody

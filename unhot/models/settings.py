@@ -161,6 +161,18 @@ class MarkFields:
 
 
 @dataclasses.dataclass(kw_only=True)
+class EventFields:
+    """Columns of a log for models that learn from features of events and users."""
+
+    # columns that hold numbers or categories of the event, such as device,price
+    event: str | None = None
+    # columns that hold numbers or categories of the user, such as age,country; the last value counts
+    user_side: str | None = None
+    # those of these columns that hold categories even if all their values are numbers
+    categories: str | None = None
+
+
+@dataclasses.dataclass(kw_only=True)
 class HistoryFields:
     """How a history asks."""
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from unhot.errors import DataError, FormatError
 from unhot.items.kept_log import SideValues, side_values
-from unhot.logs.gathering import BOOKED, REJECTED
+from unhot.logs.features import BOOKED, REJECTED
 from unhot.logs.log import Log, Sequences, make_log
 from unhot.types import Floats
 from unhot.vectors.formats.directory import typed_arrays

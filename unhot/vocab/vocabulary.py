@@ -9,6 +9,7 @@ string (Python's `surrogateescape`), so every word of every file can be read and
 
 import functools
 import itertools
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -100,7 +101,7 @@ def canonical(word: str) -> str:
 
 def words_text(words: Sequence[str]) -> bytes:
     r"""Return the words as bytes, one per line; backslash, line feed, carriage return become `\\ \n \r`."""
-    text = "".join([word + "\n" for word in words])
+    text = "\n".join([*words, ""])
     if text.count("\n") == len(words):
         text = text.replace("\\", r"\\").replace("\r", r"\r")
     else:
@@ -209,9 +210,8 @@ class Vocabulary:
         step = np.diff(self.counts)
         if step.size and step.max() > 0:
             return False
-        ties = np.flatnonzero(step == 0).tolist()
-        keys: Sequence[Any] = sortable(self.words)
-        return all(keys[i] < keys[i + 1] for i in ties)
+        pairs: Iterator[Any] = itertools.pairwise(sortable(self.words))
+        return all(itertools.starmap(operator.lt, itertools.compress(pairs, (step == 0).tolist())))
 
     def save_words(self, path: str | Path) -> None:
         """Write the words to a file, in the format of `words_text`."""

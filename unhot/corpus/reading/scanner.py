@@ -27,6 +27,7 @@ from unhot.corpus.shards import Keeping
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.rng import mix
 from unhot.kernels.simd.ids import first_bit
+from unhot.kernels.simd.rows import prefetch_number
 from unhot.types import Bytes, Counts, Ids, Starts, Words64
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -46,6 +47,7 @@ LONG_WORDS = 4
 PLACE = 5  # number of entries
 
 ESCAPE = 0xFD  # the byte that stands in front of an escaped byte of a token list, see tokenizers.py
+AHEAD = 8  # words whose slots are asked for before they are looked up
 WHITE = -2  # the final id of words that are read as white space
 TOO_LONG, FULL = -1, -2  # answers of `count_token` instead of an id; TOO_LONG is also written as an id
 
@@ -290,6 +292,9 @@ def merge(arena: Bytes, offsets: Starts, counts: Counts, table: WordTable, ids: 
     Return the number of words done: fewer than all if the table has to grow first.
     """
     for word in range(first, len(ids)):
+        later = min(word + AHEAD, len(ids) - 1)
+        next_key = word_key(arena, offsets[later], offsets[later + 1] - offsets[later])
+        prefetch_number(table.slots, 2 * first_slot(table, next_key))
         length = offsets[word + 1] - offsets[word]
         found, slot, key = look_up(table, arena, offsets[word], length)
         if found < 0:

@@ -12,15 +12,22 @@ Matrix Market file are read. `EdgeForm.clean` rewrites a block so that the reade
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from unhot.errors import DataError
-from unhot.logs.log_reading import LogReading, choose_columns, usual_column
-from unhot.rows.opening import HEAD
+from unhot.logs.events import BLOCK, open_lines, open_text, words_of
+from unhot.logs.gathering import Gathered
+from unhot.logs.log_reading import EDGES, SESSIONS, LogReading, choose_columns, usual_column
+from unhot.rows.batches import OpenedRows
+from unhot.rows.delimited import open_delimited
+from unhot.rows.opening import HEAD, UNQUOTED, TextFile, ending_kind
+from unhot.rows.records import RowBlock
 from unhot.vocab.vocabulary import decode_word
 
+SPACES = bytes(32 if byte < 32 and byte != 10 else byte for byte in range(256))  # for all white space
 SEPARATORS = ("\t", ",", ";", "|")
 NEARLY, MOSTLY = 0.9, 0.75  # shares of the rows that are alike in a text with bad rows
 MULTILINES = 0.25  # share of the rows of a multiline adjacency list that hold a neighbor, at least
@@ -29,7 +36,6 @@ TIMES = 1e8, 1e11  # numbers from seconds of 1973 on, below milliseconds
 NUMBER = re.compile(r"[-+]?([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?|[0-9]+\.|nan|inf(inity)?)", re.IGNORECASE)
 COMMENT = re.compile(rb"(?m)^[ \t]*[#%][^\n]*")
 ROW = re.compile(rb"(?m)^[ \t]*[^\s][^\n]*")
-LONE = re.compile(rb"(?m)^[ \t]*([^\s]+)[ \t\r]*$")
 ATTRIBUTES = re.compile(rb"(?m)[\t ,;|]*\{[^\n]*\}[ \t\r]*$")
 MULTILINE = re.compile(rb"[^\s,]+[\s,]+\{.*\}")  # of networkx's multiline adjacency lists
 WEIGHT = re.compile(rb"""(?m)\{(?:[^\n]*?, *)?['"]weight['"] *: *([^,}\n]*)[^\n]*\}[ \t\r]*$""")
@@ -75,12 +81,15 @@ class EdgeForm:
             text = ATTRIBUTES.sub(self.separator.encode() + b"1", text)
         elif self.attributes:
             text = ATTRIBUTES.sub(b"", text)
-        return text, comments
+        return _evenly(text) if self.kind == EDGES else text, comments
 
-    def lone_nodes(self, text: bytes) -> set[str]:
-        """Return the nodes of cleaned lines of an adjacency list that hold no neighbors."""
-        words = {*map(decode_word, LONE.findall(text))}
-        return {word for word in words if not self.separator or self.separator not in word}
+
+def _evenly(text: bytes) -> bytes:
+    """Return lines with one space between words, and none around them."""
+    text = text.translate(SPACES)
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").lstrip(b" ")
 
 
 def edge_form(first: bytes, how: LogReading, kind: str | None, where: str) -> EdgeForm:
@@ -105,8 +114,9 @@ def edge_form(first: bytes, how: LogReading, kind: str | None, where: str) -> Ed
             "Give the nodes of one column other names, or format='edges' if equal names are the same node"
         )
     form = _form_of_rows(rows, how, kind, where)
-    directed = konect is not None and konect[1].lower() == "asym"
-    return replace(form, said=form.said + "; its first line says that it is directed (asym)" * directed)
+    if konect and konect[1].lower() == "asym":
+        return replace(form, said=f"{form.said}; its first line says that it is directed (asym)")
+    return form
 
 
 def _form_of_rows(rows: list[str], how: LogReading, kind: str | None, where: str) -> EdgeForm:
@@ -114,36 +124,36 @@ def _form_of_rows(rows: list[str], how: LogReading, kind: str | None, where: str
     given = how.form
     separator = given.separator or _separator(rows, kind, where)
     cells = [*[[*given.header]] * bool(given.header), *(_cells(row, separator) for row in rows)]
-    if kind == "user-sessions":
-        return _adjacency(separator)
-    named = _named(cells, how)
-    if given.header or named or _headed(cells):
-        form = _headed_form(cells, separator, how, where, named=named)
-        return replace(form, skipped=0 if given.header else 1)
-    width = 2 if attributes else _width(cells)
-    if kind is None and cells and not attributes and _are_neighbors(cells, width, where):
-        return _adjacency(separator)
-    names = [str(place + 1) for place in range(width)]
-    notes: list[str] = []
-    if how.user is None and how.item is None:
+    named, width = _named(cells, how), 2 if attributes else _width(cells)
+    headed = bool(given.header) or named or _headed(cells)
+    alike = kind is None and cells and not attributes and not headed
+    if kind == "user-sessions" or (alike and _are_neighbors(cells, width, where)):
+        said = "adjacency list: a node, then its neighbors (format: adjacency)"
+        return EdgeForm(kind="user-sessions", separator=separator, said=said)
+    shown = cells[0] if headed else [str(place + 1) for place in range(width)]
+    names, notes = [*shown], ["edge list with a header" if headed else "edge list"]
+    # a header of two names needs no usual ones
+    if (headed and not named and len(names) == 2) or (not headed and how.user is how.item is None):
         names[:2] = "source", "target"
     if weighted:
         names.append("weight")
-    elif width > 2 and how.user is how.item is how.weight is None and how.usual["weight"]:
-        names[2], notes = _third_column([row[2] for row in cells if len(row) == width], width, where)
+        notes.append("weights from networkx's attributes")
+    elif not headed and width > 2 and how.user is how.item is how.weight is None and how.usual["weight"]:
+        names[2], notes[1:] = _third_column([row[2] for row in cells if len(row) == width], width, where)
     columns = choose_columns(names, how, where)
-    if weighted:
-        notes = ["weights from networkx's attributes"]
-    elif "weight" in columns:
-        notes = [f"weights from column {names.index(columns['weight']) + 1}"]
-    ignored = [str(k + 1) for k, name in enumerate(names) if name not in columns.values()]
+    roles = {"user": "source", "item": "target", "weight": "weights"} if headed else {"weight": "weights"}
+    for role, what in roles.items() if not weighted else ():
+        place = names.index(columns[role]) if role in columns else -1
+        notes += [f"{what} from {'' if headed else 'column '}{shown[place]}"] * (place >= 0)
+    ignored = ", ".join(name for name, own in zip(shown, names, strict=False) if own not in columns.values())
     return EdgeForm(
-        kind="csv" if separator else "edges",
+        kind="csv" if separator else EDGES,
         separator=separator or " ",
         names=tuple(names),
         columns=columns,
+        skipped=int(headed and not given.header),
         attributes=attributes,
-        said=_said(["edge list", *notes], ignored),
+        said=", ".join(notes) + f"; ignored: column {ignored}" * bool(ignored),
     )
 
 
@@ -164,7 +174,7 @@ def _third_column(cells: list[str], width: int, where: str) -> tuple[str, list[s
     """Return what the third of `width` columns without a header is called, and what is to be said of it."""
     if width == 3 and all(cell.isdigit() and TIMES[0] <= int(cell) < TIMES[1] for cell in cells):
         return "3", ["column 3 looks like times, not weights (if it holds weights: --weight 3)"]
-    if _share(cells, _is_number) >= MOSTLY:
+    if _share(cells, _is_number) > 0.5:
         return "weight", []
     raise DataError(
         f"{where}: {width} cells a row, and the third ({cells[0]:.40}) is not a number: give the number of "
@@ -187,34 +197,7 @@ def _market_form(market: re.Match[str], rows: list[str], how: LogReading, where:
     weights = "weights from column 3" if "weight" in columns else "without weights"
     once = "; each edge is listed once, do not read it as directed" if symmetry == "symmetric" else ""
     said = f"Matrix Market file ({symmetry}), {weights}{once}"
-    return EdgeForm(kind="edges", separator=" ", names=names, columns=columns, skipped=1, said=said)
-
-
-def _headed_form(cells: Cells, separator: str, how: LogReading, where: str, *, named: bool) -> EdgeForm:
-    """Return the form of edges whose first row is a header."""
-    header = cells[0]
-    # a header of two names needs no usual ones
-    names = header if named or len(header) != 2 else ["source", "target"]
-    columns = choose_columns(names, how, where)
-    roles = {"user": "source", "item": "target", "weight": "weights"}
-    taken = [f"{roles[role]} from {header[names.index(name)]}" for role, name in columns.items()]
-    ignored = [name for name in names if name not in columns.values()]
-    return EdgeForm(
-        kind="csv" if separator else "edges",
-        separator=separator or " ",
-        names=tuple(names),
-        columns=columns,
-        said=_said(["edge list with a header", *taken], ignored),
-    )
-
-
-def _adjacency(separator: str) -> EdgeForm:
-    said = "adjacency list: a node, then its neighbors (format: adjacency)"
-    return EdgeForm(kind="user-sessions", separator=separator, said=said)
-
-
-def _said(parts: list[str], ignored: list[str]) -> str:
-    return ", ".join(parts) + (f"; ignored: column {', '.join(ignored)}" if ignored else "")
+    return EdgeForm(kind=EDGES, separator=" ", names=names, columns=columns, skipped=1, said=said)
 
 
 def _separator(rows: list[str], kind: str | None, where: str) -> str:
@@ -287,12 +270,15 @@ def _width(cells: Cells) -> int:
 def _are_neighbors(cells: Cells, width: int, where: str) -> bool:
     """Return whether rows are an adjacency list; raise a `DataError` if they may be that or edges."""
     fits = [len(row) == width and (width == 2 or _is_number(row[2])) for row in cells]
-    share = _share(fits, bool)
+    share, wide = _share(fits, bool), _share(cells, lambda row: len(row) == width)
     firsts = Counter(row[0] for row in cells if row)
     once = len(firsts) >= (1 - REPEATED) * len(cells)
-    if share == 1:
-        words = {cell for row in cells for cell in row}
-        whole = width > 2 and once and words == {*firsts} and all(len({*row}) == width for row in cells)
+    # rows of one length with a number in the third place; few bad ones change nothing
+    few = fits.count(False) == 1 < len(cells) - 1 or (wide >= MOSTLY and share > 0.5)
+    if share == 1 or (width > 2 and few):
+        even = [row for row, fit in zip(cells, fits, strict=True) if fit]
+        words = {cell for row in even for cell in row}
+        whole = width > 2 and once and words <= {*firsts} and all(len({*row}) == width for row in even)
         if whole and width == 3 and len(cells) > 1:
             raise _unclear(where, "each line holds three nodes of the first column")
         return whole and width > 3
@@ -303,7 +289,7 @@ def _are_neighbors(cells: Cells, width: int, where: str) -> bool:
         return False
     if once:
         return True
-    if share >= MOSTLY or (width > 2 and _share(cells, lambda row: len(row) == width) >= MOSTLY):
+    if share >= MOSTLY or (width > 2 and wide >= MOSTLY):
         return False
     raise _unclear(where, f"lines hold {', '.join(map(str, sorted({*map(len, cells)})[:5]))} words")
 
@@ -321,3 +307,29 @@ def _is_number(cell: str) -> bool:
 
 def _share(values: Sequence[Any], test: Callable[[Any], bool]) -> float:
     return sum(map(test, values)) / max(len(values), 1)
+
+
+def open_edges(file: Path | None, text: TextFile, gathered: Gathered) -> OpenedRows:
+    """Open the edges of a text; those of JSON are rows like any others."""
+    kind = gathered.how.format or (ending_kind(file) if file else None)
+    if text.kind in ("jsonl", "list"):
+        return open_text(file, text, gathered)
+    form = edge_form(text.head, gathered.how, kind, text.where)
+    gathered.report.say(text.where, f"{text.where}: {form.said}")
+    blocks = _clean(text, form, gathered)
+    if form.kind in SESSIONS:
+        lines = (words_of(block, form.separator) for block in blocks)
+        return open_lines(lines, form.kind, gathered, text.where, "line")
+    quotes = form.kind != EDGES and kind not in UNQUOTED
+    opened = open_delimited(
+        blocks, text.where, "csv", separator=form.separator, names=form.names, quotes=quotes
+    )
+    return opened._replace(kind=EDGES)
+
+
+def _clean(text: TextFile, form: EdgeForm, gathered: Gathered) -> Iterator[RowBlock]:
+    """Yield lines without what is no edge, and report what that is."""
+    for number, block in enumerate(text.blocks(BLOCK)):
+        data, comments = form.clean(block.data, number == 0)
+        gathered.report.comments += comments
+        yield RowBlock(data, block.line)
