@@ -33,9 +33,11 @@ class UnhotError(Exception):
 
     state: Any = None
 
-    def __init__(self, *args: object) -> None:
-        """Take the message."""
-        super().__init__(*(without_secrets(each) if isinstance(each, str) else each for each in args))
+    def __str__(self) -> str:
+        return without_secrets(super().__str__())
+
+    def __repr__(self) -> str:
+        return without_secrets(super().__repr__())
 
 
 class ConfigError(UnhotError, ValueError):

@@ -66,7 +66,8 @@ class LabelledRows:
         paths = paths_of(source) if labels is None else None
         self._files = None if paths is None else [file for path in paths for file in find_files(path)]
         self._where = f"a {type(source).__name__}" if paths is None else ", ".join(map(str, paths[:3]))
-        self._source, self._labels, self._prefix = source, labels, prefix
+        self._source, self._labels = source, labels
+        self._prefix = prefix
         self._columns, self._form = (column, label_column), format_of(**form)
         once = isinstance(source, Iterator) or isinstance(labels, Iterator)
         # whether they can be read again: pipes cannot

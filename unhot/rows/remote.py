@@ -89,7 +89,8 @@ class RemotePath:
         size   its bytes, if they are known: otherwise it is read like a pipe
         """
         self.shown, self.secrets = shown, secrets
-        self.system, self.key, self.size = system, key, size
+        self.system, self.key = system, key
+        self.size = size
 
     def __getattr__(self, name: str) -> Any:
         return getattr(PurePosixPath(self.__dict__["shown"]), name)
