@@ -152,6 +152,16 @@ def test_a_graph_takes_training_and_batches_that_change(name):
     assert (head.seen - before).sum() == (16 if head.seen.numel() else 0)
 
 
+def test_a_graph_takes_heads_with_other_settings():
+    """A number that changes from graph to graph is a symbol in the next one."""
+    torch.compiler.reset()
+    for spec in ("in_batch:temperature=0.5", "in_batch:temperature=0.1", "nce:k=5", "sampled:k=6"):
+        compiled = torch.compile(make(spec), fullgraph=True, backend="aot_eager")
+        for size in (3, 5):
+            hidden, target = torch.randn(size, DIM), torch.randint(len(COUNTS), (size,))
+            assert torch.isfinite(compiled(hidden, target).detach())
+
+
 @pytest.mark.parametrize("name", sorted(LAYERS))
 def test_what_is_ignored_may_be_no_number(name):
     head, (hidden, target) = make(name).eval(), batch()

@@ -365,16 +365,17 @@ class OutputHead(ExactTables):
             )
 
     def _check_call(self, several: bool, has_draws: bool, has_in_bias: bool) -> None:
-        spec, wanted = self.layer.spec(), self.layer.biases().each_input
+        # the spec is made for errors alone: inside a graph, numbers that differ from head to head are no text
+        spec, wanted = self.layer.spec, self.layer.biases().each_input
         if several and not self.many_true:
             raise ConfigError(
-                f"several true classes: {spec} takes only one; give one target for each hidden vector"
+                f"several true classes: {spec()} takes only one; give one target for each hidden vector"
             )
         if has_draws and not self.draws_noise:
-            raise ConfigError(f"draws: {spec} draws no noise words; leave draws out")
+            raise ConfigError(f"draws: {spec()} draws no noise words; leave draws out")
         if has_in_bias != wanted:
             raise ConfigError(
-                f"in_bias: {spec} {'needs one for each input' if wanted else 'takes none; leave it out'}"
+                f"in_bias: {spec()} {'needs one for each input' if wanted else 'takes none; leave it out'}"
             )
         if self.sparse and torch.compiler.is_compiling():
             raise ConfigError(
