@@ -490,6 +490,8 @@ def test_spec_and_json_round_trip(spec):
         ("infrequent:gamma=1.5", "infrequent:gamma=1.5: must be > 0 and <= 1"),
         ("partition:size=0", "partition:size=0: must be >= 1"),
         ("in_batch:temperature=-1", "in_batch:temperature=-1.0: must be > 0"),
+        ("sampled:temperature=0", "sampled:temperature=0.0: must be > 0"),
+        ("sampled:correct=no", "sampled:correct=no: must be true or false"),
         ("in_batch:q=guess", "in_batch:q='guess': must be one of streaming, counts"),
         ("in_batch:hits=mask", "in_batch:hits='mask': must be one of keep, drop"),
         ("differentiated:cutoffs=few", "differentiated:cutoffs='few': must be auto, or whole numbers"),
@@ -640,6 +642,25 @@ def test_a_layer_for_torch_alone_says_so(spec):
             match=rf"{layer.name}: has no compiled kernel: train with engine='torch' \(pip install 'unhot\[",
         ):
             make()
+
+
+@pytest.mark.parametrize("setting", ["temperature=0.5", "correct=false", "normalized=true"])
+def test_a_setting_for_torch_alone_says_so(setting):
+    """The compiled kernel would compute another loss."""
+    layer = parse_output(f"sampled:k=5,{setting}")
+    taken = {"temperature": "1.0", "correct": "true", "normalized": "false"}[setting.partition("=")[0]]
+    told = rf"{setting}.*: compiled kernels take {setting.partition('=')[0]}={taken} only; .* engine='torch'"
+    for refused in (
+        lambda: layer.tables(COUNTS),
+        layer.sketch,
+        layer.check_compiled,
+        lambda: make_kernel(SimpleNamespace(layer=layer, dim=DIM), None, None),
+        lambda: SkipGram(output=layer).fit([["a", "b"]] * 9),
+        lambda: unhot.Classifier(output=layer).fit([("a b", "c")] * 9),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            refused()
+    SkipGram(output=layer, engine="torch")
 
 
 def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):

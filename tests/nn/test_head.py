@@ -20,6 +20,14 @@ COUNTS = np.array([40, 30, 20, 10, 5, 3, 2, 9, 11, 6])
 DIM, BATCH = 16, 8
 
 
+# every name, and settings that change what all heads do alike
+HEADS = [
+    *sorted(LAYERS),
+    "sampled:k=20,temperature=0.5,correct=false,normalized=true",
+    "in_batch:temperature=0.5,correct=false,normalized=true",
+]
+
+
 def make(spec, **settings):
     torch.manual_seed(1)
     head = nn.OutputHead(spec, DIM, COUNTS, **settings)
@@ -34,7 +42,7 @@ def batch(dtype=torch.float32):
     return hidden, torch.randint(len(COUNTS), (BATCH,), generator=generator)
 
 
-@pytest.mark.parametrize("name", sorted(LAYERS))
+@pytest.mark.parametrize("name", HEADS)
 def test_hidden_vectors_of_any_shape(name):
     head, (hidden, target) = make(name).eval(), batch()
     torch.manual_seed(0)
@@ -50,7 +58,7 @@ def test_hidden_vectors_of_any_shape(name):
     assert head(hidden, target.int()).shape == ()
 
 
-@pytest.mark.parametrize("name", sorted(LAYERS))
+@pytest.mark.parametrize("name", HEADS)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
 def test_every_type_gives_the_same_loss_as_far_as_it_goes(name, dtype):
     """Products of half types are rounded; tables and sums are not, so the loss is as good as the scores."""
@@ -74,7 +82,7 @@ def test_every_type_gives_the_same_loss_as_far_as_it_goes(name, dtype):
     )
 
 
-@pytest.mark.parametrize("name", [*sorted(LAYERS), "softmax:chunk=3"])
+@pytest.mark.parametrize("name", [*HEADS, "softmax:chunk=3"])
 def test_autocast(name):
     head, (hidden, target) = make(name).eval(), batch()
     torch.manual_seed(0)
@@ -89,7 +97,7 @@ def test_autocast(name):
     assert all(parameter.grad.dtype == torch.float32 for parameter in head.parameters())
 
 
-@pytest.mark.parametrize("name", sorted(LAYERS))
+@pytest.mark.parametrize("name", HEADS)
 def test_nothing_is_left_on_another_device(name):
     """The meta device computes shapes only, and refuses to work with tensors of any other."""
     head = make(name).to("meta")
@@ -109,7 +117,7 @@ def test_a_device_and_a_type_may_be_given_at_once():
     assert {parameter.dtype for parameter in head.parameters()} == {torch.bfloat16}
 
 
-@pytest.mark.parametrize("name", sorted(LAYERS))
+@pytest.mark.parametrize("name", HEADS)
 def test_state_dict_is_strict_and_complete(name):
     one, other = make(name).train(), make(name)
     hidden, target = batch()
@@ -123,7 +131,7 @@ def test_state_dict_is_strict_and_complete(name):
         nn.OutputHead(name, DIM, COUNTS + 1).load_state_dict(one.state_dict())
 
 
-@pytest.mark.parametrize("name", sorted(LAYERS))
+@pytest.mark.parametrize("name", HEADS)
 def test_what_is_learned_goes_through_effective_and_begin(name):
     one, other, (hidden, _) = make(name), make(name), batch()
     for parameter in one.parameters():
@@ -138,7 +146,7 @@ def test_what_is_learned_goes_through_effective_and_begin(name):
 
 
 # one of each kind of head
-@pytest.mark.parametrize("name", sorted(LAYERS) if SOAK else ["adaptive", "hierarchical", "in_batch"])
+@pytest.mark.parametrize("name", HEADS if SOAK else ["adaptive", "hierarchical", HEADS[-1]])
 def test_a_graph_takes_training_and_batches_that_change(name):
     """Draws and counters inside the graph, and other sizes without breaks."""
     torch.compiler.reset()
@@ -162,7 +170,7 @@ def test_a_graph_takes_heads_with_other_settings():
             assert torch.isfinite(compiled(hidden, target).detach())
 
 
-@pytest.mark.parametrize("name", sorted(LAYERS))
+@pytest.mark.parametrize("name", HEADS)
 def test_what_is_ignored_may_be_no_number(name):
     head, (hidden, target) = make(name).eval(), batch()
     hidden[2], target[2] = torch.nan, -100
@@ -172,7 +180,7 @@ def test_what_is_ignored_may_be_no_number(name):
     assert all(torch.isfinite(parameter.grad).all() for parameter in head.parameters())
 
 
-@pytest.mark.parametrize("name", sorted(LAYERS))
+@pytest.mark.parametrize("name", HEADS)
 def test_the_exact_loss_of_validation(name, monkeypatch):
     head, (hidden, target) = make(name), batch()
     own = -head.log_prob(hidden).gather(1, target[:, None])[:, 0].detach()

@@ -50,6 +50,7 @@ ODD = [
     "differentiated:bias=true",
     "partition:size=9",
     "in_batch",
+    "in_batch:temperature=0.2,correct=false,normalized=true",
     "infrequent",
     "negative:noise=learned",
 ]

@@ -165,7 +165,7 @@ SPECS = [
     b"adaptive",
     b"self_normalized:alpha=0.1",
     b"infrequent",
-    b"in_batch",
+    b"in_batch:temperature=0.1,correct=false,normalized=true",
     b"partition",
     b"differentiated",
     b"sampled_logistic",

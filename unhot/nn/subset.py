@@ -37,21 +37,26 @@ class InBatchHead(OutputHead):
     def losses(self, batch: FlatBatch) -> Tensor:
         """Return the loss of each example by the layer's formula; its own target is on the diagonal."""
         target, known = batch.target[:, 0], batch.known[:, 0]
-        scores = widened(batch.hidden @ self.rows_of(target).T) + self.bias_of(target)
-        if self.log_q.shape[0]:
-            log_q = self.log_q[target]
-        else:
-            log_q = batch.seen[target].to(exact_type(target.device)).log()
-        d = scores / self.layer.temperature - log_q.to(scores.dtype)  # [batch, batch]
+        scores = widened(self.unit(batch.hidden) @ self.rows_of(target).T) + self.bias_of(target)
+        d = self.tempered(scores)  # [batch, batch]
+        if self.layer.correct:
+            d = d - self.log_c(target, batch.seen).to(d.dtype)
         own = torch.eye(target.shape[0], dtype=torch.bool, device=target.device)
         gone = ~known.expand_as(own)
         if self.layer.hits == "drop":
             gone = gone | (target[:, None] == target)
         return masked(d, gone & ~own).logsumexp(dim=1) - d.diagonal()
 
+    def log_c(self, ids: Tensor | slice, seen: Tensor) -> Tensor:
+        """Return log q of words, up to a constant."""
+        return self.log_q[ids] if self.log_q.shape[0] else seen[ids].to(exact_type(seen.device)).log()
+
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """Return the scores divided by the temperature, without the correction."""
-        return self.scores(hidden) / self.layer.temperature
+        """Return the scores divided by the temperature, plus the log c that was not subtracted."""
+        weight = self.tempered(self.scores(hidden))
+        if self.layer.correct:
+            return weight
+        return weight + self.log_c(slice(None), self.seen).to(weight.dtype)
 
 
 @head_for(Partition)
