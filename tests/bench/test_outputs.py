@@ -108,7 +108,8 @@ def test_the_engine_can_be_chosen(planted):
 
 @pytest.mark.parametrize(
     ("layer", "engine"),
-    [("sampled", "compiled"), ("sampled:temperature=0.5", "torch"), ("sampled:k=5000", "torch")],
+    [("sampled", "compiled"), ("sampled:temperature=0.5", "torch"), ("sampled:k=5000", "torch")]
+    + [("mixed", "torch")],
 )
 def test_an_engine_that_can_train_the_layer_is_chosen(layer, engine):
     assert Settings().engine_of(parse_output(layer)) == engine

@@ -49,6 +49,8 @@ VARIANTS = [
     "in_batch:temperature=1.5,q=counts,hits=drop",
     "in_batch:temperature=1.5,correct=false,normalized=true",
     "in_batch:q=counts,correct=false",
+    "mixed:k=3,temperature=1.5,q=counts,hits=drop",
+    "mixed:k=3,temperature=2.5,correct=false,batch=5,normalized=true",
     "differentiated:cutoffs={cutoffs}",
     "adaptive:cutoffs={cutoffs},div_value=1",
 ]
@@ -144,8 +146,9 @@ def _all_draws(q, k, unique=False):
 def _draws_of(layer, counts):
     if layer.name == "infrequent":  # any draw: a step with the penalty
         return {(): 1.0 - layer.gamma, (0,): layer.gamma}
-    if layer.name == "in_batch":  # two other examples
-        return _all_draws(softmax(layer.log_c(counts)), 2)
+    if layer.name in ("in_batch", "mixed"):  # two other examples, and k columns of which chance decides
+        columns = 2 + getattr(layer, "k", 0)
+        return _all_draws(softmax(layer.log_c(counts, columns)), columns)
     if layer.name == "partition":  # one part, with every word
         return {tuple(range(counts.size)): 1.0}
     if not hasattr(layer, "k"):

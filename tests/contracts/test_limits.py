@@ -176,12 +176,32 @@ def test_in_batch_is_sampled_with_draws_from_q(scores, hits, temperature):
         np.testing.assert_allclose(found, same, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("spec", ["sampled:k=3", "in_batch:q=counts", "in_batch"])
+@pytest.mark.parametrize("hits", ["keep", "drop"])
+def test_mixed_with_a_batch_of_one_is_sampled_with_uniform_noise(scores, hits):
+    for draws in every_sequence(3):
+        found = losses(f"mixed:k=3,hits={hits}", scores, draws)
+        same = losses(f"sampled:k=3,noise=uniform,hits={hits}", scores, draws)
+        np.testing.assert_allclose(found, same, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("setting", ["hits=keep", "hits=drop,temperature=0.5"])
+def test_mixed_is_in_batch_if_all_words_are_equally_frequent(scores, setting):
+    equal = np.full(WORDS, 3)
+    for draws in every_sequence(3):
+        for t in range(WORDS):
+            found, same = (
+                parse_output(f"{spec},{setting}").reference(scores, t, draws, equal)
+                for spec in ("mixed:k=2", "in_batch:q=counts")
+            )
+            assert found == pytest.approx(same, abs=1e-12)
+
+
+@pytest.mark.parametrize("spec", ["sampled:k=3", "in_batch:q=counts", "in_batch", "mixed:k=2"])
 def test_a_correction_that_is_left_out_is_as_if_scores_had_it_added(scores, spec):
     """Before the softmax: what is subtracted in the one case is not in the other."""
     layer = parse_output(f"{spec}{',' if ':' in spec else ':'}temperature=0.5")
     for draws in every_sequence(3)[::7]:
-        without = layer.changed(correct=False)
+        without = layer.changed(correct=False, **({"batch": 2} if layer.name == "mixed" else {}))
         shifted = scores + 0.5 * layer.log_c(COUNTS, 3)
         for t in range(WORDS):
             found = layer.reference(shifted, t, draws, COUNTS)
@@ -320,6 +340,7 @@ def test_large_scores_are_no_trouble(every_spec, build):
         # the word 0 has twice the share of the target
         ("in_batch:temperature=2,q=counts", 1000.0 - math.log(2)),
         ("sampled:temperature=2,k=4,noise=uniform", 1000.0),
+        ("mixed:k=1,temperature=2", 1000.0),
         ("differentiated", 2000.0),
     ],
 )

@@ -85,6 +85,10 @@ OPTIMA = {
     "in_batch": UpToConstant(LOG_P),
     "in_batch:temperature=0.25,q=counts": UpToConstant(0.25 * LOG_P),
     "in_batch:temperature=0.5,q=counts,correct=false": UpToConstant(0.5 * (LOG_P - np.log(Q))),
+    # of a batch of three, where chance decides for each column whether it is a target or a draw
+    "mixed:k=2": UpToConstant(LOG_P),
+    "mixed:k=2,temperature=0.5,q=counts": UpToConstant(0.5 * LOG_P),
+    "mixed:k=2,q=counts,correct=false,batch=3": UpToConstant(LOG_P - np.log(2 * Q + 2 / 4)),
     "differentiated": UpToConstant(LOG_P),
     "adaptive": None,
     "adaptive:cutoffs=1,2": None,
@@ -108,7 +112,7 @@ def optimum(expected_loss, expected_logistic_loss, gradient):
 
 
 ONE_EACH = {spec.split(":")[0]: spec for spec in OPTIMA}.values()  # the last of each layer
-CORRECTED = ["sampled:power=1,k=3", "in_batch"]
+CORRECTED = ["sampled:power=1,k=3", "in_batch", "mixed:k=2"]
 
 
 @pytest.mark.parametrize("spec", OPTIMA if SOAK else [*ONE_EACH, *CORRECTED])
@@ -134,6 +138,23 @@ def test_masked_hits_bias_the_softmax_over_a_batch(optimum):
     found, same = (log_prob(kind, optimum(kind)) for kind in (layer, sampled))
     np.testing.assert_allclose(found, same, rtol=0, atol=1e-6)
     assert np.abs(np.exp(found) - TRUE).max() > 1e-3
+
+
+def test_the_fixed_numbers_of_mixed_columns_bias_it_a_little(gradient):
+    """Two targets and two draws are not four columns of which chance decides; more of both are nearer."""
+    layer, scores = parse_output("mixed:k=2,q=counts"), np.array([0.3, -0.4, 1.0, 0.2])
+    told = {2: [0.4968, 0.3007, 0.1516, 0.0509], 8: [0.4988, 0.3004, 0.1506, 0.0503]}
+    for number, expected in told.items():
+        found = log_prob(layer, minimise(mixed_loss(number), gradient, 4))
+        np.testing.assert_allclose(np.exp(found), expected, rtol=0, atol=0.0001)
+    pairs = [np.array(ids) for ids in itertools.product(range(4), repeat=2)]
+    by_hand = sum(
+        p * Q[a].prod() / 16 * layer.reference(scores, t, np.append(a, b), COUNTS)
+        for t, p in enumerate(TRUE)
+        for a in pairs
+        for b in pairs
+    )
+    assert mixed_loss(2)(scores) == pytest.approx(by_hand, rel=1e-12)
 
 
 def test_a_word_of_half_the_parts_of_the_text_comes_out_twice_as_probable(gradient):
@@ -200,6 +221,19 @@ def times_drawn(q, k):
     chance = np.exp(orders + sets @ np.log(q))
     assert chance.sum() == pytest.approx(1.0, abs=1e-10)
     return sets, chance
+
+
+def mixed_loss(number):
+    """The expected loss of mixed with so many other targets, and as many uniform draws."""
+    (targets, one), (draws, other) = (times_drawn(q, number) for q in (Q, np.full(4, 0.25)))
+    sets = (targets[:, None] + draws).reshape(-1, 4)
+    chance = np.outer(one, other).ravel()
+
+    def loss(scores):
+        d = np.exp(scores) / (number * Q + number / 4)
+        return sum(p * (chance @ np.log(d[t] + sets @ d) - np.log(d[t])) for t, p in enumerate(TRUE))
+
+    return loss
 
 
 def masked_loss(k):

@@ -121,6 +121,8 @@ def columns(layer, scores, counts):
         c = expected(layer, counts)
     elif not layer.correct:
         c = [int(n) + 1.0 if layer.q == "streaming" else max(n, 0.5) / sum(counts) for n in counts]
+    if not layer.correct and layer.name == "mixed":
+        c = [(layer.batch - 1) * n / sum(c) + layer.k / len(counts) for n in c]
     return [math.exp(s / layer.temperature) * n for s, n in zip(scores, c, strict=True)]
 
 
@@ -163,6 +165,7 @@ WEIGHTS = {
     "infrequent": infrequent,
     "partition": exponentials,
     "in_batch": columns,
+    "mixed": columns,
     "differentiated": exponentials,
     "adaptive": adaptive,
 }

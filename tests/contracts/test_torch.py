@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 nn = pytest.importorskip("unhot.nn")
 
 DIM, BATCH = 16, 6
-OF_THE_BATCH = ("in_batch",)  # layers that compare an example with the others of its batch
+OF_THE_BATCH = ("in_batch", "mixed")  # layers that compare an example with the others of its batch
 
 
 class Example:
@@ -260,6 +260,7 @@ GRAPHS = [
     "nce:k=3,ln_z=learned,unique=true",
     "sampled:k=3,hits=drop",
     "sampled:k=3,temperature=0.5,normalized=true",
+    "mixed:k=3,hits=drop,normalized=true",
     "class_based:levels=2",
 ]
 

@@ -20,7 +20,7 @@ from unhot.vectors.formats.directory import checkpoint_of, is_model, load_model
 SHOP = make_shop(users=250, items=60, tastes=4, markets=1, sessions=4, clicks=6, noise=0.05, seed=3)
 ROWS = [row[:3] for row in shop_rows(SHOP)]
 TASTE = dict(zip(SHOP.items, SHOP.taste_of.tolist(), strict=True))
-COSINES = "in_batch:temperature=0.2,normalized=true,bias=true"
+COSINES = "mixed:k=20,temperature=0.2,normalized=true,bias=true"
 SMALL = {"dim": 8, "threads": 1, "sample": 0.0, "lr": 0.05}
 
 

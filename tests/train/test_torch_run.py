@@ -51,6 +51,7 @@ ODD = [
     "partition:size=9",
     "in_batch",
     "in_batch:temperature=0.2,correct=false,normalized=true",
+    "mixed:k=5,bias=true",
     "infrequent",
     "negative:noise=learned",
 ]

@@ -166,6 +166,7 @@ SPECS = [
     b"self_normalized:alpha=0.1",
     b"infrequent",
     b"in_batch:temperature=0.1,correct=false,normalized=true",
+    b"mixed:k=5,batch=32",
     b"partition",
     b"differentiated",
     b"sampled_logistic",

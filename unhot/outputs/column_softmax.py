@@ -1,4 +1,4 @@
-"""Shared code of the layers with a softmax over the target and a few other words: sampled, in_batch.
+"""Shared code of the layers with a softmax over the target and a few other words: sampled, in_batch, mixed.
 
 With the other columns n_1 .. n_m and c(w), how often w is expected among them:
 
