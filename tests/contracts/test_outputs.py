@@ -397,10 +397,16 @@ def test_both_orientations_have_the_same_pairs():
     assert losses[0].losses == pytest.approx(losses[1].losses, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", sorted(LAYERS))
+TEMPERED = [
+    f"{name}temperature=0.5,correct=false"
+    for name in ("sampled:noise=log_uniform,", "in_batch:", "mixed:batch=9,")
+]
+
+
+@pytest.mark.parametrize("name", [*sorted(LAYERS), *TEMPERED])
 def test_biases_begin_at_the_words_own_probabilities_or_at_zero(name):
     """With output vectors of zero, a layer that begins with biases gives every word its share of the text."""
-    layer = parse_output(f"{name}:bias=true" + (",ln_z=1.5" if name == "nce" else ""))
+    layer = parse_output(name).changed(bias=True, **({"ln_z": 1.5} if name == "nce" else {}))
     start, rows = layer.start_bias(COUNTS), layer.rows(COUNTS)
     assert start.shape == (rows,)
     if name == "adaptive":  # words of a tail have no bias
