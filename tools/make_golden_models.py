@@ -40,6 +40,7 @@ ITEMS: dict[str, Any] = {"dim": 6, "epochs": 8, "lr": 0.1}
 HELD_OUT = str(SOURCES / "held_out.txt")
 SPLIT = {"split": "leave-last-out"}
 SESSION = {"session": "session", "booked": "booked", "market": "market", "rejected": "rejected"}
+MIXED = "mixed:k=8,temperature=0.5,correct=false,batch=32,normalized=true,bias=true"
 SIDES = {"items": str(SOURCES / "items.csv"), "side": "market,price"}
 
 Recipe = Callable[[Path], None]  # trains a model and saves it to a folder
@@ -174,6 +175,7 @@ RECIPES: dict[str, Recipe] = {
     "skipgram-exact": words("SkipGram", on="cells", output="softmax"),
     "skipgram-torch-adaptive": words("SkipGram", engine="torch", output="adaptive:div_value=2,bias=true"),
     "skipgram-torch-in-batch": words("SkipGram", engine="torch", output="in_batch", batch=32),
+    "skipgram-torch-mixed": words("SkipGram", engine="torch", output=MIXED, batch=32),
     "skipgram-torch-infrequent": words("SkipGram", engine="torch", output="infrequent"),
     "cbow": words("CBOW"),
     "cbow-sum": words("CBOW", combine="sum", output="sampled:k=6,bias=true"),

@@ -104,8 +104,9 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def example(layer: type[OutputLayer]) -> str:
-    """A spec that changes the first setting for which another value is evident."""
-    for setting in settings_of(layer):
+    """A spec that changes k, or the first setting of its own for which another value is evident."""
+    own = layer.__annotations__
+    for setting in sorted(settings_of(layer), key=lambda each: (each.name != "k", each.name not in own)):
         other = _other_value(setting)
         if other is not None:
             return f"{layer.name}:{setting.name}={other}"

@@ -106,6 +106,15 @@ def test_the_engine_can_be_chosen(planted):
     )
 
 
+@pytest.mark.parametrize(
+    ("layer", "engine"),
+    [("sampled", "compiled"), ("sampled:temperature=0.5", "torch"), ("sampled:k=5000", "torch")]
+    + [("mixed", "torch")],
+)
+def test_an_engine_that_can_train_the_layer_is_chosen(layer, engine):
+    assert Settings().engine_of(parse_output(layer)) == engine
+
+
 def test_cbow(planted):
     found = compare_outputs(planted, ["softmax"], settings=Settings(**SHORT, lr=0.2, model="cbow"))
     assert found.layers[0].result.perplexity < 0.6 * found.unigram_perplexity

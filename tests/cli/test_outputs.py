@@ -87,7 +87,7 @@ def test_one_layer_is_explained(name, listed):
 
 
 def test_layers_for_torch_alone_are_marked():
-    marked = {"adaptive", "differentiated", "in_batch", "infrequent", "partition"}
+    marked = {"adaptive", "differentiated", "in_batch", "infrequent", "mixed", "partition"}
     assert {name for name, line in listed_layers().items() if line.endswith(f" {TORCH_ONLY}")} == marked
     assert {
         layer["name"] for layer in json.loads(shown("outputs", "--json"))["outputs"] if not layer["compiled"]

@@ -12,6 +12,7 @@ import pytest
 from grids import SOAK
 
 from unhot.outputs import LAYERS, Head, parse_output
+from unhot.probability import softmax
 
 # {few}: a number of draws that V words have, {all}: V, {cutoffs}: ranks below V, {codes}, {classes},
 # {weights}: files for V words
@@ -33,6 +34,9 @@ VARIANTS = [
     "sampled:k=3,hits=drop,power=0",
     "sampled:k={few},unique=true,hits=drop",
     "sampled:k={all},unique=true",
+    "sampled:k=3,temperature=0.7,normalized=true",
+    "sampled:k=3,noise=learned,correct=false,temperature=2",
+    "sampled:k={few},unique=true,correct=false,normalized=true",
     "hierarchical:tree=balanced",
     "hierarchical:tree=file:{codes}",
     "class_based:classes=1",
@@ -43,6 +47,10 @@ VARIANTS = [
     "infrequent:alpha=1,gamma=1",
     "partition:size=2",
     "in_batch:temperature=1.5,q=counts,hits=drop",
+    "in_batch:temperature=1.5,correct=false,normalized=true",
+    "in_batch:q=counts,correct=false",
+    "mixed:k=3,temperature=1.5,q=counts,hits=drop",
+    "mixed:k=3,temperature=2.5,correct=false,batch=5,normalized=true",
     "differentiated:cutoffs={cutoffs}",
     "adaptive:cutoffs={cutoffs},div_value=1",
 ]
@@ -138,8 +146,9 @@ def _all_draws(q, k, unique=False):
 def _draws_of(layer, counts):
     if layer.name == "infrequent":  # any draw: a step with the penalty
         return {(): 1.0 - layer.gamma, (0,): layer.gamma}
-    if layer.name == "in_batch":  # two other examples
-        return _all_draws(counts / counts.sum(), 2)
+    if layer.name in ("in_batch", "mixed"):  # two other examples, and k columns of which chance decides
+        columns = 2 + getattr(layer, "k", 0)
+        return _all_draws(softmax(layer.log_c(counts, columns)), columns)
     if layer.name == "partition":  # one part, with every word
         return {tuple(range(counts.size)): 1.0}
     if not hasattr(layer, "k"):

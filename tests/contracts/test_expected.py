@@ -75,6 +75,8 @@ def test_the_order_of_draws_does_not_matter():
         "sampled:power=1,hits=drop,k=4",
         "in_batch",
         "in_batch:hits=drop",
+        "mixed:k=2",
+        "mixed:k=2,hits=drop",
         "partition",
     ]
     for spec in [*(f"{logistic},k=4" for logistic in LOGISTIC), *sampled]:

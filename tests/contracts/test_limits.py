@@ -171,9 +171,41 @@ def test_partition_is_softmax_over_target_and_set(scores):
 def test_in_batch_is_sampled_with_draws_from_q(scores, hits, temperature):
     """The number of draws is a constant in log(k q), and falls out of the softmax."""
     for draws in every_sequence(3):
-        found = losses(f"in_batch:hits={hits},temperature={temperature}", scores, draws)
+        found = losses(f"in_batch:hits={hits},q=counts,temperature={temperature}", scores, draws)
         same = losses(f"sampled:k=3,power=1,hits={hits}", scores / temperature, draws)
         np.testing.assert_allclose(found, same, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("hits", ["keep", "drop"])
+def test_mixed_with_a_batch_of_one_is_sampled_with_uniform_noise(scores, hits):
+    for draws in every_sequence(3):
+        found = losses(f"mixed:k=3,hits={hits}", scores, draws)
+        same = losses(f"sampled:k=3,noise=uniform,hits={hits}", scores, draws)
+        np.testing.assert_allclose(found, same, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("setting", ["hits=keep", "hits=drop,temperature=0.5"])
+def test_mixed_is_in_batch_if_all_words_are_equally_frequent(scores, setting):
+    equal = np.full(WORDS, 3)
+    for draws in every_sequence(3):
+        for t in range(WORDS):
+            found, same = (
+                parse_output(f"{spec},{setting}").reference(scores, t, draws, equal)
+                for spec in ("mixed:k=2", "in_batch:q=counts")
+            )
+            assert found == pytest.approx(same, abs=1e-12)
+
+
+@pytest.mark.parametrize("spec", ["sampled:k=3", "in_batch:q=counts", "in_batch", "mixed:k=2"])
+def test_a_correction_that_is_left_out_is_as_if_scores_had_it_added(scores, spec):
+    """Before the softmax: what is subtracted in the one case is not in the other."""
+    layer = parse_output(f"{spec}{',' if ':' in spec else ':'}temperature=0.5")
+    for draws in every_sequence(3)[::7]:
+        without = layer.changed(correct=False, **({"batch": 2} if layer.name == "mixed" else {}))
+        shifted = scores + 0.5 * layer.log_c(COUNTS, 3)
+        for t in range(WORDS):
+            found = layer.reference(shifted, t, draws, COUNTS)
+            assert found == pytest.approx(without.reference(scores, t, draws, COUNTS), abs=1e-12)
 
 
 def test_infrequent_at_every_step_is_self_normalized_without_log_z(scores):
@@ -288,7 +320,8 @@ def test_large_scores_are_no_trouble(every_spec, build):
             assert np.isfinite(found).all()
             assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-12)
             for t in range(WORDS):
-                loss = layer.reference(scores, t, np.array([0, t], np.int32), COUNTS)
+                draws = np.resize(np.array([0, t], np.int32), getattr(layer, "k", 2))
+                loss = layer.reference(scores, t, draws, COUNTS)
                 assert 0 <= loss <= 1.1e6  # self_normalized and infrequent: log^2 Z
 
 
@@ -304,7 +337,10 @@ def test_large_scores_are_no_trouble(every_spec, build):
         ("sampled:k=4,noise=uniform", 2000.0),
         ("infrequent:alpha=0.2,gamma=0.1", 1000.0 + 2 * 1000.0**2),
         ("partition", 2000.0),
-        ("in_batch:temperature=2", 1000.0 - math.log(2)),  # the word 0 has twice the share of the target
+        # the word 0 has twice the share of the target
+        ("in_batch:temperature=2,q=counts", 1000.0 - math.log(2)),
+        ("sampled:temperature=2,k=4,noise=uniform", 1000.0),
+        ("mixed:k=1,temperature=2", 1000.0),
         ("differentiated", 2000.0),
     ],
 )

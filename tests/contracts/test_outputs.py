@@ -75,6 +75,7 @@ TORCH_ONLY = [
     "infrequent:alpha=0.5,gamma=0.01,bias=true",
     "partition:size=17",
     "in_batch:temperature=0.05,q=counts,hits=drop",
+    "mixed:k=7,temperature=0.05,correct=false,batch=512",
     "differentiated:cutoffs=2,5,widths=3,1,1,bias=true",
     "differentiated:widths=4",
     "adaptive:cutoffs=2,5,div_value=1.5,bias=true",
@@ -396,10 +397,16 @@ def test_both_orientations_have_the_same_pairs():
     assert losses[0].losses == pytest.approx(losses[1].losses, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", sorted(LAYERS))
+TEMPERED = [
+    f"{name}temperature=0.5,correct=false"
+    for name in ("sampled:noise=log_uniform,", "in_batch:", "mixed:batch=9,")
+]
+
+
+@pytest.mark.parametrize("name", [*sorted(LAYERS), *TEMPERED])
 def test_biases_begin_at_the_words_own_probabilities_or_at_zero(name):
     """With output vectors of zero, a layer that begins with biases gives every word its share of the text."""
-    layer = parse_output(f"{name}:bias=true" + (",ln_z=1.5" if name == "nce" else ""))
+    layer = parse_output(name).changed(bias=True, **({"ln_z": 1.5} if name == "nce" else {}))
     start, rows = layer.start_bias(COUNTS), layer.rows(COUNTS)
     assert start.shape == (rows,)
     if name == "adaptive":  # words of a tail have no bias
@@ -490,6 +497,14 @@ def test_spec_and_json_round_trip(spec):
         ("infrequent:gamma=1.5", "infrequent:gamma=1.5: must be > 0 and <= 1"),
         ("partition:size=0", "partition:size=0: must be >= 1"),
         ("in_batch:temperature=-1", "in_batch:temperature=-1.0: must be > 0"),
+        ("sampled:temperature=0", "sampled:temperature=0.0: must be > 0"),
+        ("sampled:correct=no", "sampled:correct=no: must be true or false"),
+        ("mixed:k=0", "mixed:k=0: must be >= 1"),
+        ("mixed:batch=-1", "mixed:batch=-1: must be >= 0"),
+        (
+            "mixed:correct=false",
+            "mixed:correct=false: without the correction, probabilities depend on the num",
+        ),
         ("in_batch:q=guess", "in_batch:q='guess': must be one of streaming, counts"),
         ("in_batch:hits=mask", "in_batch:hits='mask': must be one of keep, drop"),
         ("differentiated:cutoffs=few", "differentiated:cutoffs='few': must be auto, or whole numbers"),
@@ -640,6 +655,25 @@ def test_a_layer_for_torch_alone_says_so(spec):
             match=rf"{layer.name}: has no compiled kernel: train with engine='torch' \(pip install 'unhot\[",
         ):
             make()
+
+
+@pytest.mark.parametrize("setting", ["temperature=0.5", "correct=false", "normalized=true"])
+def test_a_setting_for_torch_alone_says_so(setting):
+    """The compiled kernel would compute another loss."""
+    layer = parse_output(f"sampled:k=5,{setting}")
+    taken = {"temperature": "1.0", "correct": "true", "normalized": "false"}[setting.partition("=")[0]]
+    told = rf"{setting}.*: compiled kernels take {setting.partition('=')[0]}={taken} only; .* engine='torch'"
+    for refused in (
+        lambda: layer.tables(COUNTS),
+        layer.sketch,
+        layer.check_compiled,
+        lambda: make_kernel(SimpleNamespace(layer=layer, dim=DIM), None, None),
+        lambda: SkipGram(output=layer).fit([["a", "b"]] * 9),
+        lambda: unhot.Classifier(output=layer).fit([("a b", "c")] * 9),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            refused()
+    SkipGram(output=layer, engine="torch")
 
 
 def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):

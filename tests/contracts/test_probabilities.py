@@ -114,8 +114,16 @@ def infrequent(layer, scores, counts):
     return [math.exp(s - 1 / (2 * layer.alpha)) for s in scores]
 
 
-def in_batch(layer, scores, counts):
-    return [math.exp(s / layer.temperature) for s in scores]
+def columns(layer, scores, counts):
+    """What is not subtracted in training is multiplied here: c, or q, each up to a factor."""
+    c = [1.0] * len(counts)
+    if not layer.correct and layer.name == "sampled":
+        c = expected(layer, counts)
+    elif not layer.correct:
+        c = [int(n) + 1.0 if layer.q == "streaming" else max(n, 0.5) / sum(counts) for n in counts]
+    if not layer.correct and layer.name == "mixed":
+        c = [(layer.batch - 1) * n / sum(c) + layer.k / len(counts) for n in c]
+    return [math.exp(s / layer.temperature) * n for s, n in zip(scores, c, strict=True)]
 
 
 def adaptive(layer, scores, counts):
@@ -147,7 +155,7 @@ def adaptive(layer, scores, counts):
 WEIGHTS = {
     "softmax": exponentials,
     "self_normalized": exponentials,
-    "sampled": exponentials,
+    "sampled": columns,
     "nce": nce,
     "negative": negative,
     "one_vs_all": sigmoids,
@@ -156,7 +164,8 @@ WEIGHTS = {
     "class_based": class_based,
     "infrequent": infrequent,
     "partition": exponentials,
-    "in_batch": in_batch,
+    "in_batch": columns,
+    "mixed": columns,
     "differentiated": exponentials,
     "adaptive": adaptive,
 }
@@ -191,9 +200,10 @@ def test_scores_are_products_and_biases(every_spec, build):
     rng, rows = np.random.default_rng(2), layer.rows(counts)
     vectors, bias, hidden = rng.normal(0, 1, (rows, 3)), rng.normal(0, 1, rows), rng.normal(0, 1, (5, 3))
     head = Head(layer, counts, vectors, bias, ln_z=0.75)
+    length = math.hypot if layer.by_cosine() else lambda *_: 1.0
     plain = [
         [
-            sum(h * o for h, o in zip(x, row, strict=True)) + b - 0.75
+            sum(h * o for h, o in zip(x, row, strict=True)) / length(*x) / length(*row) + b - 0.75
             for row, b in zip(vectors, bias, strict=True)
         ]
         for x in hidden

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 nn = pytest.importorskip("unhot.nn")
 
 DIM, BATCH = 16, 6
+OF_THE_BATCH = ("in_batch", "mixed")  # layers that compare an example with the others of its batch
 
 
 class Example:
@@ -29,9 +30,8 @@ class Example:
         self.target = torch.from_numpy(rng.integers(0, words, BATCH))
         self.call, self.draws = {}, np.zeros(0, np.int64)
         if hasattr(layer, "k"):
-            self.draws = (
-                rng.permutation(words)[: layer.k] if layer.unique else rng.integers(0, words, layer.k)
-            )
+            unique = getattr(layer, "unique", False)
+            self.draws = rng.permutation(words)[: layer.k] if unique else rng.integers(0, words, layer.k)
         elif layer.name == "partition":
             self.draws = rng.permutation(words)[: words // 2 + 1]
         if self.draws.size:
@@ -61,10 +61,8 @@ class Example:
         )
 
     def known_counts(self):
-        """Of layers that count targets: nothing yet. Learned noise begins at one by itself."""
-        if self.head.seen.numel() == 0:
-            return self.counts
-        return np.full(self.counts.size, 1 if self.layer.name == "in_batch" else 0)
+        """Of layers that count targets: nothing yet. They begin at one by themselves."""
+        return np.zeros_like(self.counts) if self.head.seen.numel() else self.counts
 
     def references(self):
         """Of each example, by the layer's formula."""
@@ -76,12 +74,14 @@ class Example:
             for i, (s, t) in enumerate(zip(self.scores(), self.target, strict=True))
         ]
 
-    def drawn(self, i):
-        if self.layer.name == "in_batch":
-            return np.delete(self.target.numpy(), i)
+    def drawn(self, i, own=None):
+        """The draws of an example, which may have its own, and its other columns."""
+        draws = self.draws if own is None else own
+        if self.layer.name in OF_THE_BATCH:
+            return np.append(np.delete(self.target.numpy(), i), draws)
         if self.layer.name == "infrequent":
             return np.array([0]) if i in (0, 2) else np.zeros(0, np.int64)
-        return self.draws
+        return draws
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_reductions_and_ignored_targets(every_spec, example, reduction):
     counts = 100 // (1 + np.arange(7)) + 1
     made = example(every_spec, counts)
     made.head.eval()
-    if made.layer.name in ("in_batch", "infrequent"):
+    if made.layer.name in (*OF_THE_BATCH, "infrequent"):
         made.call.pop("draws", None)
         torch.manual_seed(1)
     target = made.target.clone()
@@ -153,7 +153,7 @@ def test_reductions_and_ignored_targets(every_spec, example, reduction):
     torch.manual_seed(3)
     losses = made.head(made.hidden, target, reduction="none", ignore_index=-1, **made.call)
     assert losses[[1, 4]].tolist() == [0.0, 0.0]
-    if made.layer.name not in ("in_batch", "infrequent"):
+    if made.layer.name not in (*OF_THE_BATCH, "infrequent"):
         torch.testing.assert_close(losses[[0, 2, 3, 5]], made.losses()[[0, 2, 3, 5]])
     expected = {"mean": losses.sum() / 4, "sum": losses.sum(), "none": losses}[reduction]
     torch.testing.assert_close(found, expected)
@@ -172,8 +172,8 @@ def test_draws_for_each_example_are_the_same_formula(share, every_spec, example)
     own = torch.from_numpy(np.random.default_rng(4).integers(0, 7, (BATCH, made.layer.k)))
     made.call.pop("draws")
     expected = [
-        made.layer.reference(s, int(t), d, made.known_counts())
-        for s, t, d in zip(made.scores(), made.target, own.numpy(), strict=True)
+        made.layer.reference(s, int(t), made.drawn(i, d), made.known_counts())
+        for i, (s, t, d) in enumerate(zip(made.scores(), made.target, own.numpy(), strict=True))
     ]
     made.head.eval()
     np.testing.assert_allclose(made.losses(draws=own).detach(), expected, rtol=1e-10, atol=1e-10)
@@ -223,7 +223,7 @@ def test_several_true_classes(name, example):
     counts = 100 // (1 + np.arange(7)) + 1
     made = example(name + (":k=4" if hasattr(parse_output(name), "k") else ""), counts, seed=2)
     several = torch.tensor([[0, 1, 2], [3, 3, 4], [5, -100, -100], [6, 0, -100], [1, 2, 3], [4, 5, 6]])
-    if name == "in_batch":
+    if name in OF_THE_BATCH:
         with pytest.raises(ConfigError, match="several true classes"):
             made.head(made.hidden, several)
         return
@@ -259,6 +259,8 @@ GRAPHS = [
     "softmax:chunk=2",
     "nce:k=3,ln_z=learned,unique=true",
     "sampled:k=3,hits=drop",
+    "sampled:k=3,temperature=0.5,normalized=true",
+    "mixed:k=3,hits=drop,normalized=true",
     "class_based:levels=2",
 ]
 

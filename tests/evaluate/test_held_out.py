@@ -43,6 +43,7 @@ LAYER_SPECS = [
     "infrequent:bias=true",
     "partition:size=3",
     "in_batch:temperature=0.7",
+    "mixed:k=3,temperature=0.7,correct=false,batch=64,normalized=true",
     "differentiated",
     "adaptive:cutoffs=2,5,bias=true",
 ]

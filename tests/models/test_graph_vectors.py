@@ -92,6 +92,17 @@ def test_held_out_edges_are_found(file):
     assert abs(predict_links(blind).cosine_auc - 0.5) < 0.15
 
 
+def test_edges_are_scored_by_cosines_if_the_layer_does(file):
+    output = "in_batch:normalized=true,temperature=0.2"
+    model = unhot.GraphVectors(**SMALL, hold_out=0.2, engine="torch", output=output).fit(file)
+    lengths = np.linalg.norm(model.out_vectors.vectors, axis=1)
+    np.testing.assert_allclose(lengths, 1, rtol=1e-5)
+    before = predict_links(model)
+    model.learned.params.in_vectors[:] *= np.random.default_rng(0).uniform(0.1, 10, (GROUPS * SIZE, 1))
+    after = predict_links(model)
+    assert after.inner_auc == pytest.approx(before.inner_auc, abs=1e-3)
+
+
 def test_a_graph_that_has_changed_is_no_test(file, tmp_path):
     path = tmp_path / "edges.txt"
     path.write_text(file.read_text())

@@ -20,6 +20,7 @@ from unhot.vectors.formats.directory import checkpoint_of, is_model, load_model
 SHOP = make_shop(users=250, items=60, tastes=4, markets=1, sessions=4, clicks=6, noise=0.05, seed=3)
 ROWS = [row[:3] for row in shop_rows(SHOP)]
 TASTE = dict(zip(SHOP.items, SHOP.taste_of.tolist(), strict=True))
+COSINES = "mixed:k=20,temperature=0.2,normalized=true,bias=true"
 SMALL = {"dim": 8, "threads": 1, "sample": 0.0, "lr": 0.05}
 
 
@@ -58,6 +59,7 @@ def test_neighbours_share_tastes(model):
         {"output": "hierarchical"},
         {"output": "nce:k=5"},
         {"engine": "torch", "lr": 0.02},
+        {"engine": "torch", "lr": 0.02, "output": COSINES},
     ],
     ids=str,
 )
@@ -73,12 +75,24 @@ def test_every_setting_learns(log, settings, tmp_path):
     assert [each.item for each in loaded.recommend(history)] == [
         each.item for each in model.recommend(history)
     ]
-    if settings.get("output") in ("softmax", "hierarchical"):  # scores rank as probabilities do
+    if settings.get("output") in ("softmax", "hierarchical", COSINES):  # scores rank as probabilities do
         probability = model.head.log_prob(
             model.answers.hidden(histories_of([model.answers.known_items(history)]))
         )[0]
         scores = model.scores(histories_of([model.answers.known_items(history)]))[0]
         assert np.argsort(-scores)[:5].tolist() == np.argsort(-probability)[:5].tolist()
+
+
+def test_items_are_ranked_by_scores_from_which_nothing_was_subtracted(log):
+    """Probabilities, which predict_word gives, have the popularity that the scores lack."""
+    model = Item2Vec(**SMALL, epochs=6, engine="torch", output="in_batch:correct=false,q=counts").fit(log)
+    histories = histories_of([[3, 5]])
+    hidden, rows = model.answers.hidden(histories), model.out_vectors.vectors
+    np.testing.assert_allclose(model.scores(histories), hidden @ rows.T, rtol=1e-5, atol=1e-6)
+    log_prob = model.head.log_prob(hidden)[0]
+    counts = model.catalogue.counts
+    weights = np.log(counts) + model.scores(histories)[0]
+    np.testing.assert_allclose(log_prob - log_prob.max(), weights - weights.max(), rtol=0, atol=1e-5)
 
 
 def follows(model, first, second):

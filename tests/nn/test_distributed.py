@@ -40,7 +40,7 @@ os._exit(0)  # gloo's threads may abort an orderly end
 # two processes that import torch take four seconds; tests/models trains a net in two processes
 @soak_only
 def test_counters_and_weights_are_the_same_in_all_processes(tmp_path):
-    specs = ["in_batch", "negative:k=3,noise=learned", "sampled:k=3"]
+    specs = ["in_batch", "mixed:k=3,normalized=true", "negative:k=3,noise=learned", "sampled:k=3"]
     command = [sys.executable, "-W", "ignore", "-c", PROCESS]
     processes = [
         subprocess.Popen(

@@ -70,6 +70,7 @@ def test_examples_of_windows():
         ("softmax:chunk=0", 512 * 10_000 * 4, 1e8),
         ("softmax:chunk=64", 512 * 10_000 * 4, 1e8),  # all scores fit into 32 MiB
         ("in_batch", 512 * 512 * 4, 1e7),
+        ("mixed:k=50", 512 * 50 * 100 * 4, 5e7),
         ("partition:size=100", 512 * 100 * 4, 6e6),
         ("infrequent:gamma=0.01", 512 * 100 * 4, 6e6),
         ("adaptive", 512 * 8000 * 4, 1e8),

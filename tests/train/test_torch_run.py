@@ -50,6 +50,8 @@ ODD = [
     "differentiated:bias=true",
     "partition:size=9",
     "in_batch",
+    "in_batch:temperature=0.2,correct=false,normalized=true",
+    "mixed:k=5,bias=true",
     "infrequent",
     "negative:noise=learned",
 ]

@@ -70,7 +70,13 @@ class Settings:
 
     def engine_of(self, layer: OutputLayer) -> Literal["compiled", "torch"]:
         """Return the engine that trains a layer."""
-        return self.engine if self.engine != "auto" else "compiled" if layer.compiled else "torch"
+        if self.engine != "auto":
+            return self.engine
+        try:
+            layer.check_compiled()
+        except ConfigError:
+            return "torch"
+        return "compiled"
 
     def new_model(self, layer: OutputLayer, lr: float | None) -> WordModel:
         """Make a model to train until the clock stops it, with the windows and words of `held_out`."""

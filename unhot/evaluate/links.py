@@ -90,6 +90,7 @@ def _inner(model: GraphVectors, graph: Cells, a: Counts, b: Counts) -> Doubles:
         return np.zeros(0)
     params = model.learned.params
     x, o = params.in_vectors.astype(np.float64), params.out_vectors.astype(np.float64)
+    x = units(x) if model.layer.by_cosine() else x  # the output vectors of such layers have length 1
     there = _dots(x[a], o[b])
     return (there + _dots(x[b], o[a])) / 2 if graph.is_symmetric() else there
 

@@ -146,7 +146,7 @@ class ItemAnswers(Recommender):
         rows = self.unit_inputs if self.settings.answer == "alike" else self.item_inputs
         out, known = self._mean(histories, rows), histories.users >= 0
         out[known] = self.learned.params.in_vectors[histories.users[known]]
-        return out
+        return _units(out) if self.learned.layer.by_cosine() else out
 
     def _mean(self, histories: Histories, rows: Floats) -> Floats:
         """Return the weighted mean of the rows of the last items of each history; 0 without items."""

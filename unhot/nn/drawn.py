@@ -2,7 +2,7 @@
 
 negative, nce and sampled_logistic have a logistic link, sampled has a softmax link:
 
-    d(w) = s(w) + offset(w) (+ in_bias - ln_z),   columns: the targets and the draws
+    d(w) = s(w) / temperature + offset(w) (+ in_bias - ln_z),   columns: the targets and the draws
 
 If a batch shares the draws, they are k rows and one matrix product; if each example has its own draws, they
 are [batch, k] rows. Several true classes of an example share the draws: each true class has the label 1, and
@@ -67,23 +67,24 @@ class DrawnHead(OutputHead):
         offset = self.offset
         if q is not None and offset.shape[0]:
             offset = -self.layer.fixed_ln_z() - self._expected(q).log()
-        target, hidden = batch.target, batch.hidden[:, :, None]
+        target, hidden = batch.target, self.unit(batch.hidden)[:, :, None]
         if draws.ndim == 1:  # one look-up, so that only one gradient as large as the weight is made
             ids = torch.cat([target.reshape(-1), draws])
             rows, many = self.rows_of(ids), target.numel()
             more = self._more(ids, offset)
             true = torch.bmm(rows[:many].reshape(*target.shape, self.dim), hidden).squeeze(2)
-            true = widened(true) + more[:many].reshape(target.shape)
-            drawn = widened(batch.hidden @ rows[many:].T) + more[many:]
+            true = self.tempered(widened(true)) + more[:many].reshape(target.shape)
+            drawn = self.tempered(widened(hidden[:, :, 0] @ rows[many:].T)) + more[many:]
             return self._shift(true, batch), self._shift(drawn, batch), draws
         ids = torch.cat([target, draws], dim=1)
-        scores = widened(torch.bmm(self.rows_of(ids), hidden).squeeze(2)) + self._more(ids, offset)
+        scores = self.tempered(widened(torch.bmm(self.rows_of(ids), hidden).squeeze(2)))
+        scores = scores + self._more(ids, offset)
         true, drawn = self._shift(scores, batch).tensor_split([target.shape[1]], dim=1)
         return true, drawn, draws
 
     def _more(self, ids: Tensor, offset: Tensor) -> Tensor:
-        """Return the bias plus the offset of each word."""
-        more = self.bias_of(ids)
+        """Return what is added to the product of each row: bias / temperature + offset."""
+        more = self.tempered(widened(self.bias_of(ids)))
         return more + offset[ids].to(wide(self.weight.dtype)) if offset.shape[0] else more
 
     def _shift(self, scores: Tensor, batch: FlatBatch) -> Tensor:
@@ -109,8 +110,8 @@ class DrawnHead(OutputHead):
 
     def log_weight(self, hidden: Tensor) -> Tensor:
         """Return log P of all words, from the limit of trained scores (see `DrawnLayer.shift`)."""
-        scores, shift = self.scores(hidden), self.shift
-        if self.learns and not self.layer.corrected:
+        scores, shift = self.tempered(self.scores(hidden)), self.shift
+        if self.learns and not self.offset.shape[0]:
             shift = self._expected(self._learned(self.seen)).log()
         scores = scores + shift.to(scores.dtype)
         scores = scores if self.ln_z is None else scores - self.ln_z

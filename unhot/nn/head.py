@@ -31,6 +31,7 @@ from unhot.nn.head_arguments import (
 from unhot.nn.noise import draw_tempered
 from unhot.nn.number_types import ExactTables, wide, widened
 from unhot.outputs import OutputLayer, parse_output
+from unhot.outputs.head import SHORTEST
 from unhot.types import Counts
 
 AT_ONCE = 1 << 24  # the size of a block of probabilities, where they are computed block by block
@@ -193,9 +194,12 @@ class OutputHead(ExactTables):
             nn.init.zeros_(self.ln_z)
 
     def effective(self) -> OutputRows:
-        """Return the learned state as a matrix; `unhot.outputs.Head` gives the same probabilities with it."""
+        """Return the learned state as a matrix; `unhot.outputs.Head` gives the same probabilities with it.
+
+        If scores are cosines, the rows have length 1.
+        """
         bias, ln_z = (None if one is None else one.detach() for one in (self.bias, self.ln_z))
-        return OutputRows(self.weight.detach(), bias, ln_z)
+        return OutputRows(self.unit(self.weight.detach()), bias, ln_z)
 
     @torch.no_grad()
     def begin(self, rows: OutputRows) -> None:
@@ -313,9 +317,18 @@ class OutputHead(ExactTables):
         drawn = [draw_tempered(self.log_prob(block), n, temperature, generator) for block in blocks]
         return torch.cat(drawn).reshape(*hidden.shape[:-1], n)
 
+    def unit(self, vectors: Tensor) -> Tensor:
+        """Return vectors divided by their lengths if scores are cosines, otherwise as they are.
+
+        Vectors of zeros stay zeros.
+        """
+        if not self.layer.by_cosine():
+            return vectors
+        return functional.normalize(widened(vectors), dim=-1, eps=SHORTEST).to(vectors.dtype)
+
     def rows_of(self, ids: Tensor) -> Tensor:
         """Return the output vectors of some rows; their gradients are sparse if `sparse` is set."""
-        return functional.embedding(ids, self.weight, sparse=self.sparse)
+        return self.unit(functional.embedding(ids, self.weight, sparse=self.sparse))
 
     def bias_of(self, ids: Tensor) -> Tensor:
         """Return the biases of some rows; zeros if there are no biases."""
@@ -328,7 +341,18 @@ class OutputHead(ExactTables):
 
     def scores(self, hidden: Tensor) -> Tensor:
         """Return the scores of all rows: [batch, rows]."""
-        return widened(functional.linear(hidden, self.weight, self.bias))
+        if not self.layer.by_cosine():
+            return widened(functional.linear(hidden, self.weight, self.bias))
+        scores = widened(functional.linear(self.unit(hidden), self.weight))
+        # not the rows are divided: a copy of all rows would take much longer than their lengths
+        lengths: Tensor = torch.linalg.vector_norm(self.weight, dim=1, dtype=scores.dtype)
+        scores = scores / lengths.clamp(min=SHORTEST)
+        return scores if self.bias is None else scores + self.bias
+
+    def tempered(self, scores: Tensor) -> Tensor:
+        """Return scores divided by the temperature of the layer, if it has one."""
+        temperature = getattr(self.layer, "temperature", 1.0)
+        return scores if temperature == 1 else scores / temperature
 
     def extra_repr(self) -> str:
         """Return the spec and the other settings, for `repr`."""
@@ -365,16 +389,17 @@ class OutputHead(ExactTables):
             )
 
     def _check_call(self, several: bool, has_draws: bool, has_in_bias: bool) -> None:
-        spec, wanted = self.layer.spec(), self.layer.biases().each_input
+        # the spec is made for errors alone: inside a graph, numbers that differ from head to head are no text
+        spec, wanted = self.layer.spec, self.layer.biases().each_input
         if several and not self.many_true:
             raise ConfigError(
-                f"several true classes: {spec} takes only one; give one target for each hidden vector"
+                f"several true classes: {spec()} takes only one; give one target for each hidden vector"
             )
         if has_draws and not self.draws_noise:
-            raise ConfigError(f"draws: {spec} draws no noise words; leave draws out")
+            raise ConfigError(f"draws: {spec()} draws no noise words; leave draws out")
         if has_in_bias != wanted:
             raise ConfigError(
-                f"in_bias: {spec} {'needs one for each input' if wanted else 'takes none; leave it out'}"
+                f"in_bias: {spec()} {'needs one for each input' if wanted else 'takes none; leave it out'}"
             )
         if self.sparse and torch.compiler.is_compiling():
             raise ConfigError(

@@ -13,6 +13,7 @@ from unhot.nn.links import masked
 from unhot.nn.number_types import exact_type, widened
 from unhot.outputs.in_batch import InBatch
 from unhot.outputs.layer import log_share
+from unhot.outputs.mixed import Mixed
 from unhot.outputs.partition import Partition
 from unhot.types import Counts
 
@@ -34,24 +35,70 @@ class InBatchHead(OutputHead):
             self.seen = torch.ones(self.words, dtype=torch.int64)
         self.keep(log_q=torch.from_numpy(log_share(counts)[: 0 if streams else None].copy()))
 
+    def draw(self, batch: FlatBatch) -> Tensor:
+        """Return the draws that are further columns: of all examples [k], or of each [batch, k]."""
+        return batch.target.new_empty(0)
+
     def losses(self, batch: FlatBatch) -> Tensor:
         """Return the loss of each example by the layer's formula; its own target is on the diagonal."""
+        scores, ids = self.columns(batch)
         target, known = batch.target[:, 0], batch.known[:, 0]
-        scores = widened(batch.hidden @ self.rows_of(target).T) + self.bias_of(target)
-        if self.log_q.shape[0]:
-            log_q = self.log_q[target]
-        else:
-            log_q = batch.seen[target].to(exact_type(target.device)).log()
-        d = scores / self.layer.temperature - log_q.to(scores.dtype)  # [batch, batch]
-        own = torch.eye(target.shape[0], dtype=torch.bool, device=target.device)
-        gone = ~known.expand_as(own)
+        d = self.tempered(scores)  # [batch, columns]
+        if self.layer.correct:
+            d = d - self.log_c(ids, batch.seen, known.sum().clamp(min=1)).to(d.dtype)
+        own = torch.eye(*d.shape, dtype=torch.bool, device=d.device)
+        gone = functional.pad(~known, (0, d.shape[1] - d.shape[0]))
         if self.layer.hits == "drop":
-            gone = gone | (target[:, None] == target)
+            gone = gone | (target[:, None] == ids)
         return masked(d, gone & ~own).logsumexp(dim=1) - d.diagonal()
 
+    def columns(self, batch: FlatBatch) -> tuple[Tensor, Tensor]:
+        """Return the scores of the targets of the batch and of the draws [batch, columns], and their ids."""
+        target, draws = batch.target[:, 0], self.draw(batch)
+        hidden = self.unit(batch.hidden)
+        rows = self.rows_of(torch.cat([target, draws.reshape(-1)]))  # one look-up, see `DrawnHead.columns`
+        if draws.ndim == 1:
+            ids, products = torch.cat([target, draws]), hidden @ rows.T
+        else:
+            shared, drawn = rows[: target.shape[0]], rows[target.shape[0] :].reshape(*draws.shape, self.dim)
+            ids = torch.cat([target.expand(draws.shape[0], -1), draws], dim=1)
+            products = torch.cat([hidden @ shared.T, torch.bmm(drawn, hidden[:, :, None]).squeeze(2)], dim=1)
+        return widened(products) + self.bias_of(ids), ids
+
+    def log_c(self, ids: Tensor | slice, seen: Tensor, size: Tensor | None = None) -> Tensor:
+        """Return log c of words up to a constant, here log q.
+
+        size   the number of targets of the batch, if c depends on it; None: as the settings say
+        """
+        return self.log_q[ids] if self.log_q.shape[0] else seen[ids].to(exact_type(seen.device)).log()
+
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """Return the scores divided by the temperature, without the correction."""
-        return self.scores(hidden) / self.layer.temperature
+        """Return the scores divided by the temperature, plus the log c that was not subtracted."""
+        weight = self.tempered(self.scores(hidden))
+        if self.layer.correct:
+            return weight
+        return weight + self.log_c(slice(None), self.seen).to(weight.dtype)
+
+
+@head_for(Mixed)
+class MixedHead(InBatchHead):
+    """A softmax over the targets of the batch and uniform draws."""
+
+    layer: Mixed
+    draws_noise = True
+
+    def draw(self, batch: FlatBatch) -> Tensor:
+        """Return the given draws, or uniform ones."""
+        if batch.draws is not None:
+            return batch.draws
+        shape = (self.layer.k,) if self.share == "batch" else (batch.hidden.shape[0], self.layer.k)
+        return torch.randint(self.words, shape, device=batch.target.device)
+
+    def log_c(self, ids: Tensor | slice, seen: Tensor, size: Tensor | None = None) -> Tensor:
+        """Return log((B - 1) q + k / V) of words."""
+        q = super().log_c(ids, seen).exp() / seen.sum().clamp(min=1)  # q=counts sees nothing, and is a share
+        others = (self.layer.batch if size is None else size) - 1
+        return (others * q + self.layer.k / self.words).log()
 
 
 @head_for(Partition)

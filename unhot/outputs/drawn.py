@@ -97,7 +97,7 @@ class DrawnLayer(OutputLayer):
     def probability(self, counts: Counts) -> Doubles:
         """Return the noise distribution q.
 
-        Raise a `ConfigError` if a count is 0 and the layer divides by q, or if k distinct draws would take
+        Raise a `ConfigError` if a count is 0 and the layer needs log q, or if k distinct draws would take
         too long.
         """
         if self.corrected and self.noise == "unigram":
@@ -106,8 +106,8 @@ class DrawnLayer(OutputLayer):
                 ids = ", ".join(str(i) for i in never[:SHOWN]) + (", ..." if never.size > SHOWN else "")
                 raise ConfigError(
                     f"{self.name}:noise=unigram: {never.size:,} of {len(counts):,} words have the count 0 "
-                    f"(ids {ids}) and are never drawn, but {self.name} divides by how often a word is drawn; "
-                    "give each word a count of at least 1, for instance with counts.clip(1), or set "
+                    f"(ids {ids}) and are never drawn, but {self.name} needs the log of how often a word is "
+                    "drawn; give each word a count of at least 1, for instance with counts.clip(1), or set "
                     "noise=uniform"
                 )
         weights = self.read_file("noise") if self.files() else None
@@ -128,7 +128,7 @@ class DrawnLayer(OutputLayer):
         if not (q > 0).all():
             raise ConfigError(
                 f"{self.name}:noise={self.noise}: the word with id {int(np.argmin(q > 0))} is never drawn, "
-                f"but {self.name} divides by how often a word is drawn; use noise that covers all words"
+                f"but {self.name} needs the log of how often a word is drawn; use noise that covers all words"
             )
         return np.log(expected_counts(q, self.k, unique=self.unique))
 

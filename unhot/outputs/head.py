@@ -1,6 +1,7 @@
 """A trained output layer that computes probabilities of words.
 
 A hidden vector h (an input vector, or the mean of several) gives every output row a score, s = O h + biases.
+With layers that compare by cosine (`normalized=true`), s = O h / (|o| |h|) + biases.
 The layer turns scores into probabilities that sum to one, whatever loss they were trained with. All results
 are float64; products are computed in the vectors' own type.
 """
@@ -17,6 +18,7 @@ from unhot.probability import gumbel_max, log_sum_exp
 from unhot.types import Doubles, Ids
 
 AT_ONCE = 1 << 20  # the number of scores in memory at once
+SHORTEST = 1e-12  # shorter vectors count as this long, so that the cosine of a vector of zeros is 0
 
 
 class Head:
@@ -52,12 +54,16 @@ class Head:
             raise DataError(
                 f"out_bias of shape {self._bias.shape}: {layer.spec()} needs [{rows}], one for each row"
             )
+        self._lengths = lengths(self._vectors) if layer.by_cosine() else np.zeros(0)
 
     def scores(self, hidden: ArrayLike, rows: Any = slice(None)) -> Doubles:
         """Return the scores of the output rows, with the learned biases: [..., rows]."""
         bias = self._bias[rows] if self._bias.size > 1 else self._bias
-        out: Doubles = self._hidden(hidden) @ self._vectors[rows].T + (bias - self._ln_z)
-        return out
+        inputs = self._hidden(hidden)
+        out: Doubles = inputs @ self._vectors[rows].T
+        if self.layer.by_cosine():
+            out = out / lengths(inputs)[..., None] / self._lengths[rows]
+        return out + (bias - self._ln_z)
 
     def log_prob(self, hidden: ArrayLike) -> Doubles:
         """Return the log-probabilities of all words: [..., words]."""
@@ -115,3 +121,9 @@ class Head:
         if array.ndim == 0 or array.shape[-1] != self._vectors.shape[1]:
             raise DataError(f"hidden of shape {array.shape}: must end with dim = {self._vectors.shape[1]}")
         return array
+
+
+def lengths(vectors: Any) -> Doubles:
+    """Return the length of each vector [..., dim], at least `SHORTEST`: [...]."""
+    squares = np.einsum("...i,...i->...", vectors, vectors, dtype=np.float64)
+    return np.asarray(np.maximum(np.sqrt(squares), SHORTEST))

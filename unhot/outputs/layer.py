@@ -225,6 +225,10 @@ class OutputLayer:
         """Return whether several targets are the labels of one example, not examples of their own."""
         return bool(getattr(self, "together", False))
 
+    def by_cosine(self) -> bool:
+        """Return whether scores are cosines of hidden and output vectors, not inner products."""
+        return False
+
     def decisions(self, target: int, counts: Counts) -> list[tuple[str, int, float]]:
         """Return the scores that decide on a target: (what is decided, output row, sign of its score)."""
         return [("score", target, 1.0)]

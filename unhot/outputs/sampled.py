@@ -2,17 +2,22 @@
 
 With draws n_i from q and c(w), how often w is expected among them:
 
-    d(w) = s(w) - log c(w)                                     on the target's column, too
+    d(w) = s(w) / temperature - log c(w)                       on the target's column, too
     L = -d(t) + log(exp d(t) + sum_{i=1..k} exp d(n_i))
 
-`hits=keep` keeps draws that hit the target in the sum, `hits=drop` masks them (TensorFlow's default).
+`hits=keep` keeps draws that hit the target in the sum, `hits=drop` masks them (TensorFlow's default). With
+`normalized=true`, s(w) is the cosine of h and o_w (plus a bias, with `bias=true`), so it is at most 1 and
+needs a temperature far below 1. With `correct=false`, -log c is left out of d, on all columns. Only
+`engine=torch` trains with a temperature other than 1, `normalized=true` or `correct=false`.
 
-Converges to  s -> log P(w | h) + K(h), exactly and for every k, with replacement and hits=keep (the default).
-              hits=drop with replacement is biased, and the bias grows with k q(t); with unique draws it is
-              nearly exact, and exact at k = V.
+Converges to  s -> temperature log P(w | h) + K(h), exactly and for every k, with replacement and hits=keep
+              (the default). hits=drop with replacement is biased, and the bias grows with k q(t); with unique
+              draws it is nearly exact, and exact at k = V. correct=false: s -> temperature (log P - log c) +
+              K(h), so frequent words get lower scores.
 Limits        with unique draws, k = V and hits=drop it is the softmax.
 Cost          O(k dim) per target.
-Normalised    up to K(h): log_prob is log-softmax(s).
+Normalised    up to K(h): log_prob is log-softmax(s / temperature), and log-softmax(s / temperature + log c)
+              with correct=false.
 Wins          for next-word and next-item models with big vocabularies, where k can be hundreds.
 Reference     Bengio & Senecal, Adaptive importance sampling to accelerate training of a neural probabilistic
               language model, 2008; Jean et al., On using very large target vocabulary for neural machine
@@ -21,17 +26,17 @@ Reference     Bengio & Senecal, Adaptive importance sampling to accelerate train
 
 import logging
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from unhot.kernels.columns import begin_groups, candidates, end_group
 from unhot.kernels.linking import softmax_link
 from unhot.kernels.steps import link
+from unhot.outputs.column_softmax import ColumnSoftmax
 from unhot.outputs.drawn import DrawnLayer, DrawnTables, put_drawn
-from unhot.outputs.layer import log_share, output
-from unhot.probability import log_sum_exp
-from unhot.types import Counts, Doubles, Floats, Ids, Words64
+from unhot.outputs.layer import output
+from unhot.types import Counts, Doubles, Floats, Words64
 
 logger = logging.getLogger("unhot")
 
@@ -42,17 +47,17 @@ class SampledTables(DrawnTables):
 
 @output("sampled")
 @dataclass(frozen=True, kw_only=True)
-class SampledSoftmax(DrawnLayer):
+class SampledSoftmax(ColumnSoftmax, DrawnLayer):
     """Softmax over the target and k draws from noise."""
 
     k: int = 100  # draws for each target
-    hits: Literal["keep", "drop"] = "keep"  # what to do with draws that hit the target: keep | drop
 
     corrected = True
     on_cells = False
 
     def make_tables(self, noise: Words64, offset: Floats, seen: Counts) -> SampledTables:
-        """Make tables whose type chooses the softmax link."""
+        """Make tables whose type chooses the softmax link; they hold no temperature."""
+        self.check_compiled()
         return SampledTables(noise, offset, seen, self.k, self.unique, self.hits == "drop")
 
     def tables(self, counts: Counts) -> Any:
@@ -66,19 +71,17 @@ class SampledSoftmax(DrawnLayer):
             )
         return super().tables(counts)
 
-    def start_bias(self, counts: Counts) -> Doubles:
-        """Return log P of each word by its count."""
-        return log_share(counts)
-
     def set_of_draws(self) -> int:
         """Return 0: all targets share one set of draws."""
         return 0
 
-    def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """Compute the loss by the formula above."""
-        d = scores + self.offset(self.probability(counts))
-        noise = draws if self.hits == "keep" else draws[draws != target]
-        return float(log_sum_exp(d[np.append(noise, target)]) - d[target])
+    def offset(self, q: Doubles) -> Doubles:
+        """Return -log c of each word, or an empty array with correct=false."""
+        return super().offset(q) if self.correct else np.zeros(0)
+
+    def log_c(self, counts: Counts, others: int | None = None) -> Doubles:
+        """Return log c, where c is how often each word is expected among the k draws."""
+        return self.log_counts(self.probability(counts))
 
 
 @candidates.register(SampledTables)
