@@ -5,6 +5,7 @@ import pytest
 
 from unhot.errors import ConfigError, DataError
 from unhot.items import ranking
+from unhot.items.histories import histories_of
 from unhot.items.kept_log import KeptLog, LogRecord
 from unhot.items.ranking import case_ranks, mean_ndcg, ndcg
 from unhot.items.recommender import Recommendation, Recommender
@@ -23,8 +24,8 @@ class Fixed(Recommender):
     def fixed(self, histories):
         return np.tile(np.array([4, 3, 3, 1, 0], np.float32), (len(histories), 1))
 
-    def user_history(self, user):
-        return {"u": [0, 1]}[user]
+    def of_users(self, users):
+        return histories_of([{"u": [0, 1]}[user] for user in users]), np.ones(len(users), bool)
 
 
 def questions(*lines):

@@ -1,4 +1,4 @@
-"""Further columns of events and of users: numbers and categories, kept with the log."""
+"""Further columns of events: numbers and categories, kept with the log."""
 
 import json
 import shutil
@@ -8,6 +8,7 @@ import pytest
 
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.logs.encoding import read_log
+from unhot.logs.features import EventColumns
 from unhot.logs.log import Log
 from unhot.models.fitting import Tells
 from unhot.models.log_data import LogSettings, opened_log
@@ -20,7 +21,7 @@ ROWS = [
     {"user": "u", "item": "b", "time": 4, "device": "web", "price": "7", "age": "40", "town": "Oslo"},
     {"user": "v", "item": "a", "time": 3, "device": "app", "price": "0", "age": None, "town": " "},
 ]
-KEPT = {"event": ("device", "price"), "user_side": ("age", "town")}
+KEPT = {"features": ("device", "price", "age", "town")}
 
 
 def said(feature):
@@ -36,32 +37,22 @@ def test_columns_follow_their_events(tmp_path):
     with read_log(ROWS, **KEPT, directory=tmp_path / "log") as made:
         for log in (made, Log.open(tmp_path / "log")):
             assert [log.users.words[u] for u in log.user_of] == ["v", "u"]
-            assert log.event_features.keys() == {"device", "price"}
-            assert said(log.event_features["device"]) == ["app", "web", "web", None, "tv"]
-            assert said(log.event_features["price"]) == [0, None, 7, 1000, 2.5]
+            assert log.features.keys() == {*KEPT["features"]}
+            assert said(log.features["device"]) == ["app", "web", "web", None, "tv"]
+            assert said(log.features["price"]) == [0, None, 7, 1000, 2.5]
             # the most frequent category has the lowest id
-            assert log.event_features["device"].categories == ["web", "app", "tv"]
-        assert isinstance(log.event_features["price"].values.base, np.memmap)
-
-
-def test_users_have_their_last_value_by_time():
-    log = read_log(ROWS, **KEPT)
-    assert log.users.words == ["u", "v"]
-    assert said(log.user_features["age"]) == [41, 30]
-    assert said(log.user_features["town"]) == ["Rome", None]
-    # a session without a user belongs to nobody
-    rows = [{"user": None, "item": "a", "s": 1, "age": 9}, {"user": "u", "item": "b", "s": 2, "age": 8}]
-    assert said(read_log(rows, session="s", user_side=("age",)).user_features["age"]) == [8]
+            assert log.features["device"].categories == ["web", "app", "tv"]
+        assert isinstance(log.features["price"].values.base, np.memmap)
 
 
 def test_a_part_knows_nothing_of_what_comes_later():
     log = read_log(ROWS, **KEPT)
     with log.part(log.starts[:-1] + [1, 2]) as part:
-        assert said(part.event_features["device"]) == ["app", "web", None]
-        assert part.event_features["device"].categories == ["app", "web"]
-        assert said(part.event_features["price"]) == [0, 7, 1000]
-        assert said(part.user_features["age"]) == [41, None]
-        assert said(part.user_features["town"]) == ["Oslo", None]
+        assert said(part.features["device"]) == ["app", "web", None]
+        assert part.features["device"].categories == ["app", "web"]
+        assert said(part.features["price"]) == [0, 7, 1000]
+        assert said(part.features["age"]) == [None, 40, 41]
+        assert said(part.features["town"]) == [None, "Oslo", None]
 
 
 def test_cores_merged_repeats_and_sessions_keep_columns_in_place():
@@ -69,20 +60,20 @@ def test_cores_merged_repeats_and_sessions_keep_columns_in_place():
         {"user": u, "item": i, "time": t, "n": t, "w": f"w{t}"}
         for u, i, t in zip("uuvuw", "abaax", range(5), strict=True)
     ]
-    how = {"event": ("n", "w")}
+    how = {"features": ("n", "w")}
     log = read_log(rows, **how, core=2)
-    assert said(log.event_features["n"]) == [0, 3]
-    assert said(log.event_features["w"]) == ["w0", "w3"]
+    assert said(log.features["n"]) == [0, 3]
+    assert said(log.features["w"]) == ["w0", "w3"]
     log = read_log(rows, **how, repeats="merge")
-    assert said(log.event_features["n"]) == [0, 1, 2, 4]
+    assert said(log.features["n"]) == [0, 1, 2, 4]
     log = read_log(rows, **how, gap=1 / 60)
-    assert said(log.event_features["w"]) == ["w0", "w1", "w2", "w3", "w4"]
+    assert said(log.features["w"]) == ["w0", "w1", "w2", "w3", "w4"]
 
 
 def test_numbers_may_be_categories():
     rows = [{"user": "u", "item": i, "hour": hour} for i, hour in zip("abc", (7, 23, 7), strict=True)]
-    assert said(read_log(rows, event=("hour",)).event_features["hour"]) == [7, 23, 7]
-    feature = read_log(rows, event=("hour",), categories=("hour",)).event_features["hour"]
+    assert said(read_log(rows, features=("hour",)).features["hour"]) == [7, 23, 7]
+    feature = read_log(rows, features=("hour",), categories=("hour",)).features["hour"]
     assert said(feature) == ["7", "23", "7"]
     assert feature.categories == ["7", "23"]
 
@@ -90,7 +81,7 @@ def test_numbers_may_be_categories():
 @pytest.mark.parametrize("cell", ["nan", "1,5", "inf", "1e99", "x"])
 def test_one_value_that_is_no_number_makes_a_column_categories(cell):
     rows = [{"user": "u", "item": "a", "x": value} for value in ("1", cell, None, "1")]
-    feature = read_log(rows, event=("x",)).event_features["x"]
+    feature = read_log(rows, features=("x",)).features["x"]
     assert said(feature) == ["1", cell, None, "1"]
 
 
@@ -107,8 +98,8 @@ def test_columns_of_every_type(tmp_path):
     }
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
     names = tuple(columns)[2:]
-    read_log(tmp_path / "x.parquet", event=(*names, "item"), directory=tmp_path / "log").close()
-    found = Log.open(tmp_path / "log").event_features
+    read_log(tmp_path / "x.parquet", features=(*names, "item"), directory=tmp_path / "log").close()
+    found = Log.open(tmp_path / "log").features
     assert {name: said(feature) for name, feature in found.items()} == {
         "float": [0.5, None, 3],
         "int": [2, 1, None],
@@ -121,21 +112,23 @@ def test_columns_of_every_type(tmp_path):
 
 def test_a_line_says_what_columns_are_read_as(tmp_path):
     (tmp_path / "log.csv").write_text("user,item,device,age,other\nu,a,x,4,?\n")
-    reader = LogSettings(event="device", user_side="age")
+    reader = LogSettings(features="device,age")
     lines = []
     with opened_log(reader, tmp_path / "log.csv", Tells(note=lines.append)) as log:
-        assert said(log.user_features["age"]) == [4]
-    assert "event device: 1 categories; user_side age: numbers" in lines[0]
+        assert said(log.features["age"]) == [4]
+    assert "feature device: 1 categories; feature age: numbers" in lines[0]
     assert lines[0].endswith("not used: other")
 
 
 def test_columns_that_cannot_be():
-    with pytest.raises(DataError, match="event='color': there is no such column; the columns are user, item"):
-        read_log(ROWS, event=("color",))
-    with pytest.raises(ConfigError, match="user_side='age': give the names of the columns as a tuple"):
-        read_log(ROWS, user_side="age")
-    with pytest.raises(ConfigError, match="categories='hour': is neither in event nor in user_side"):
-        read_log(ROWS, event=("device",), categories=("hour",))
+    with pytest.raises(
+        DataError, match="features='color': there is no such column; the columns are user, item"
+    ):
+        read_log(ROWS, features=("color",))
+    with pytest.raises(ConfigError, match="features='age': give the names of the columns as a tuple"):
+        read_log(ROWS, features="age")
+    with pytest.raises(ConfigError, match="categories='hour': is not in features"):
+        read_log(ROWS, features=("device",), categories=("hour",))
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +162,7 @@ def test_a_damaged_column_is_refused(kept, tmp_path, name, how):
 
 @pytest.mark.parametrize(
     "entry",
-    [1, [], ["event device"], ["event x", 0, 3], ["event x", "3"], ["event x", -1], ["event x", [3]]],
+    [1, [], ["device"], ["x", 0, 3], ["x", "3"], ["x", -1], ["x", [3]]],
 )
 def test_a_damaged_index_is_refused(kept, tmp_path, entry):
     shutil.copytree(kept, tmp_path / "log")
@@ -181,6 +174,35 @@ def test_a_damaged_index_is_refused(kept, tmp_path, entry):
                 Log.open(tmp_path / "log")
 
 
+def test_columns_are_saved_as_finite_numbers():
+    """A saved model with an infinite number or a NaN is damaged."""
+    columns = read_log(ROWS, **KEPT).columns
+    tensors = columns.tensors("x.")
+    assert all(np.isfinite(array).all() for array in tensors.values())
+    found = EventColumns.of_tensors(tensors, "x.", 5)
+    assert found.times.tolist() == columns.times.tolist()
+    assert {name: said(each) for name, each in found.features.items()} == {
+        name: said(each) for name, each in columns.features.items()
+    }
+    assert found.tensors("x.").keys() == tensors.keys()
+    assert EventColumns.of_tensors({}, "x.", 5).tensors("x.") == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["x.times", "x.0.values", "x.0.text", "x.0.starts", "x.1.values", "x.1.missing"]
+)
+def test_damaged_columns_of_a_model_are_refused(name):
+    tensors = read_log(ROWS, **KEPT).columns.tensors("x.")
+    damages = [tensors[name][:-1], tensors[name][..., None], tensors[name].astype(np.float16)]
+    damages += [None] * (name.endswith("values")) + [tensors[name] + 7] * (
+        name in ("x.0.values", "x.1.missing")
+    )
+    for damage in damages:
+        kept = {key: array for key, array in tensors.items() if key != name}
+        with pytest.raises(FormatError):
+            EventColumns.of_tensors(kept if damage is None else {**kept, name: damage}, "x.", 5)
+
+
 def test_logs_of_older_versions_have_none(kept, tmp_path):
     shutil.copytree(kept, tmp_path / "log")
     path = tmp_path / "log" / "log.json"
@@ -188,4 +210,4 @@ def test_logs_of_older_versions_have_none(kept, tmp_path):
     del facts["features"]
     path.write_text(json.dumps(facts))
     log = Log.open(tmp_path / "log")
-    assert log.event_features == log.user_features == {}
+    assert log.features == {}

@@ -76,10 +76,8 @@ def test_every_setting_learns(log, settings, tmp_path):
         each.item for each in model.recommend(history)
     ]
     if settings.get("output") in ("softmax", "hierarchical", COSINES):  # scores rank as probabilities do
-        probability = model.head.log_prob(
-            model.answers.hidden(histories_of([model.answers.known_items(history)]))
-        )[0]
-        scores = model.scores(histories_of([model.answers.known_items(history)]))[0]
+        probability = model.head.log_prob(model.answers.hidden(model.answers.of_lists([history])[0]))[0]
+        scores = model.scores(model.answers.of_lists([history])[0])[0]
         assert np.argsort(-scores)[:5].tolist() == np.argsort(-probability)[:5].tolist()
 
 
@@ -120,7 +118,7 @@ def test_sides_decide_what_is_learned(output):
 
 
 def test_the_score_is_input_against_output(model):
-    params, ids = model.learned.params, model.answers.known_items(SHOP.items[:3])
+    params, ids = model.learned.params, model.answers.history_of(SHOP.items[:3]).ids
     weights = np.array([0.8**2, 0.8, 1.0])
     hidden = weights @ params.in_vectors[ids].astype(np.float64) / weights.sum()
     assert model.scores(histories_of([ids]))[0] == pytest.approx(params.out_vectors @ hidden, abs=1e-5)

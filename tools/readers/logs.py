@@ -149,7 +149,7 @@ def how_to_read(rng: random.Random, kind: str | None) -> LogReading:
         min_rating=rng.choice([None, 3]),
         strict=rng.random() < 0.1,
         force=rng.random() < 0.5,
-        event=rng.choice([(), ("basket", "time")]),
+        features=rng.choice([(), ("basket", "time")]),
     )
 
 

@@ -72,8 +72,8 @@ def read_recommender(folder: Path, rng: random.Random) -> str:
 
 def log_seeds(folder: Path) -> list[Files]:
     """Return kept logs: with users, times and side columns, and with sessions alone."""
-    columns: dict[str, Any] = {"event": ("kind", "booked"), "user_side": ("rejected",)}
-    read_log(ROWS, directory=folder / "0" / "x", side=("side",), **columns, **MARKED).close()
+    features = ("kind", "booked", "rejected")
+    read_log(ROWS, directory=folder / "0" / "x", side=("side",), features=features, **MARKED).close()
     read_log([ITEMS, ITEMS[:3]], directory=folder / "1" / "x", format="sessions").close()
     return [files_below(folder / number) for number in "01"]
 
@@ -84,9 +84,7 @@ def read_kept_log(folder: Path, rng: random.Random) -> str:
         wrong = check_corpus(log) or next(filter(None, map(check_corpus, log.sides.values())), "")
         if wrong or log.user_of.size != log.sentences or len(log.names) not in (0, len(log.items)):
             return wrong or "users or names do not fit"
-        events = [feature for feature in log.event_features.values() if feature.values.size != log.words]
-        users = [feature for feature in log.user_features.values() if feature.values.size != len(log.users)]
-        if events or users:
+        if any(feature.values.size != log.words for feature in log.features.values()):
             return "features do not fit"
         for how in ("leave-last-out", "session") + (("time",) if log.times.size else ()):
             split_log(log, how).cases("test")

@@ -37,7 +37,7 @@ def declared(folder: Path, decorator: str, registry: Mapping[str, type]) -> dict
     """Return all classes that a decorator registers, in a folder or a registry, with what they inherit."""
     classes: dict[str, Declared] = {}
     elsewhere = {getattr(sys.modules.get(kind.__module__), "__file__", None) for kind in registry.values()}
-    files = {*folder.glob("*.py"), *(Path(file) for file in elsewhere if file)}
+    files = {*folder.rglob("*.py"), *(Path(file) for file in elsewhere if file)}
     for path in sorted(files):
         classes.update(_classes(path, decorator))
     found = {known.registered: name for name, known in classes.items() if known.registered}

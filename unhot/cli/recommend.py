@@ -149,8 +149,8 @@ Examples:
   unhot recommend compare log.csv --models skip-markov item2vec ease -o results/mine
 """
 COMPARISON_FILES = (".csv", ".md", ".svg")
-# of `MarkFields` and `EventFields`
-MARKED = ("booked", "rejected", "user_type", "item_type", "market", "event", "user_side", "categories")
+# of `MarkFields` and `FeatureFields`
+MARKED = ("booked", "rejected", "user_type", "item_type", "market", "features", "categories")
 CHOSEN = ("refit", "with_users", "split")  # settings that a comparison decides itself
 
 

@@ -88,7 +88,7 @@ def for_users(
         items, asked = _new_items(found, new), _asked(found, "recommend_new", "--new")
         answers = _each(whom, lambda name: asked(whom[name], items, k))
     else:
-        unknown = [name for name, who in whom.items() if found.answers.known_history(who) is None]
+        unknown = [name for name, who in whom.items() if not found.answers.knows(who)]
         _say_unknown(unknown, len(whom), lambda name: found.answers.history_of(whom[name]))
         among_items = None if among is None else _lines(among)
         lists = found.recommend_many([*whom.values()], k, exclude_seen=exclude_seen, filter=among_items)

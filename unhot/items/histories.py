@@ -13,21 +13,29 @@ from unhot.corpus.cells import Cells
 from unhot.errors import FormatError
 from unhot.kernels.jit import kernel
 from unhot.largest import largest
+from unhot.logs.features import EventColumns
 from unhot.logs.splitting import Cases
 from unhot.types import Doubles, Floats, Ids, Starts
 from unhot.vectors.formats.directory import typed_arrays
 
 
 class Histories(NamedTuple):
-    """Lines of items, oldest first: line i is ids[starts[i] : starts[i + 1]]."""
+    """Lines of events, oldest first: line i has the items ids[starts[i] : starts[i + 1]]."""
 
     ids: Ids
     starts: Starts  # [lines + 1]
     users: Ids  # [lines] the number of the user among those that a model knows, -1: none
+    columns: EventColumns = EventColumns()
 
     def __len__(self) -> int:
         """The number of lines."""
         return self.starts.size - 1
+
+    def take(self, lines: Ids | Starts) -> "Histories":
+        """Return some lines; -1: an empty one."""
+        sizes = np.append(np.diff(self.starts), 0)[lines]
+        places = places_of(self.starts[lines], sizes)
+        return events_at(self.columns, self.ids[places], places, sizes, np.append(self.users, -1)[lines])
 
 
 class WeightedItems(NamedTuple):
@@ -38,13 +46,33 @@ class WeightedItems(NamedTuple):
     weights: Floats
 
 
-def histories_of(lines: Sequence[Sequence[int]], users: Sequence[int] | None = None) -> Histories:
+def histories_of(lines: Sequence[Sequence[int]]) -> Histories:
     """Return lists of ids as histories."""
     starts = np.cumsum([0, *map(len, lines)], dtype=np.int64)
     ids = np.array([item for line in lines for item in line], np.int32)
-    return Histories(
-        ids, starts, np.full(len(lines), -1, np.int32) if users is None else np.array(users, np.int32)
-    )
+    return Histories(ids, starts, np.full(len(lines), -1, np.int32))
+
+
+def events_at(columns: EventColumns, ids: Ids, places: Starts, sizes: Starts, users: Ids) -> Histories:
+    """Return the events at some places of a log as lines of these sizes.
+
+    ids   [places] the items in the ids of a model; an event with the id -1 is left out
+    """
+    kept = ids >= 0
+    starts = np.append(0, np.cumsum(kept))[np.append(0, np.cumsum(sizes))]
+    return Histories(ids[kept], starts, users, columns.at(places[kept]))
+
+
+def events_of_users(columns: EventColumns, ids: Ids, starts: Starts, user_of: Ids, users: int) -> Histories:
+    """Return the events of a log with a line for each user: all lines of the user, one after another.
+
+    ids   [events] the items in the ids of a model; an event with the id -1 is left out
+    """
+    lines = np.argsort(user_of, kind="stable")[np.count_nonzero(user_of < 0) :]
+    each = np.diff(starts)[lines]
+    places = places_of(starts[lines], each)
+    sizes = np.bincount(user_of[lines], each, users).astype(np.int64)
+    return events_at(columns, ids[places], places, sizes, np.full(users, -1, np.int32))
 
 
 def are_lines(ids: Any, starts: Any, lines: int, words: int, *, filled: bool = False) -> bool:
@@ -66,11 +94,19 @@ def case_blocks(cases: Cases, known: Ids, users: Ids, size: int) -> Iterator[tup
     for first in range(0, cases.ends.size, size):
         part = slice(first, min(first + size, cases.ends.size))
         begins, sizes = cases.begins[part], cases.ends[part] - cases.begins[part]
-        ends = np.cumsum(sizes)
-        places = np.arange(int(ends[-1])) + np.repeat(begins - (ends - sizes), sizes)
-        ids = known[cases.ids[places]]
-        starts = np.append(0, np.cumsum(ids >= 0))[np.append(0, ends)]
-        yield Histories(ids[ids >= 0], starts, users[cases.users[part]]), known[cases.targets[part]], part
+        places = places_of(begins, sizes)
+        found = events_at(cases.columns, known[cases.ids[places]], places, sizes, users[cases.users[part]])
+        yield found, known[cases.targets[part]], part
+
+
+def places_of(begins: Starts, sizes: Starts) -> Starts:
+    """Return the places of some ranges, one range after another.
+
+    >>> places_of(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    found: Starts = np.arange(int(sizes.sum())) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+    return found
 
 
 def newest(histories: Histories, last: int, decay: float) -> WeightedItems:

@@ -11,8 +11,9 @@ import numpy as np
 
 from unhot.corpus.given_ids import flat
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.items.histories import are_lines
+from unhot.items.histories import are_lines, places_of
 from unhot.largest import largest
+from unhot.logs.features import EventColumns
 from unhot.logs.log import Log, Sequences
 from unhot.logs.splitting import Cases, Split
 from unhot.types import Floats, Ids, Starts
@@ -20,8 +21,9 @@ from unhot.vectors.formats.directory import typed_arrays
 from unhot.vocab.vocabulary import joined_words, split_words
 
 LISTS = ("names", "log_items", "log_users", "sides")  # lists of words, each saved as its text and its starts
-ARRAYS = {"log_ids": np.int32, "log_starts": np.int64, "log_user_of": np.int32, "log_times": np.float64}
+ARRAYS = {"log_ids": np.int32, "log_starts": np.int64, "log_user_of": np.int32}
 ARRAYS |= {"side_starts": np.int64, "side_ids": np.int32}
+LOG = "log_"  # how the names of its columns begin
 NONE: Floats = np.zeros(0, np.float32)
 
 
@@ -35,6 +37,7 @@ KINDS = {
     "ends": np.int64,  # [cases] the place of its target in ids
     "test": np.uint8,  # [cases] 1: of test, 0: of validation
 }
+CASES = "cases."  # how the names of their tensors begin
 ITEMS = "cases.items"
 MOST = 1 << 22  # events; the questions of a larger log are not kept
 
@@ -109,15 +112,16 @@ class KeptLog(NamedTuple):
             if len(listed):
                 found[f"{name}.text"], found[f"{name}.starts"] = joined_words(listed)
         sides = (self.sides.starts, self.sides.ids) if self.sides.words else ()
-        arrays = (*((log.ids, log.starts, log.user_of, log.times) if log else [NONE] * 4), *sides)
-        return found | {name: np.asarray(a) for name, a in zip(ARRAYS, arrays, strict=False) if a.size}
+        arrays = (*((log.ids, log.starts, log.user_of) if log else [NONE] * 3), *sides)
+        found |= {name: np.asarray(a) for name, a in zip(ARRAYS, arrays, strict=False) if a.size}
+        return found | (log.columns.tensors(LOG) if log else {})
 
     @classmethod
     def of_tensors(cls, tensors: Mapping[str, Any], items: int) -> Self:
         """Read back what `tensors` returned; raise a `FormatError` if it is damaged."""
         names, item_words, user_words, side_words = (_words(tensors, name) for name in LISTS)
         arrays = {name: tensors.get(name, np.zeros(0, kind)) for name, kind in ARRAYS.items()}
-        ids, starts, user_of, times, *side_arrays = arrays.values()
+        ids, starts, user_of, *side_arrays = arrays.values()
         sides = SideValues(side_words, *side_arrays) if side_words else NO_SIDES
         if len(names) not in (0, items) or any(
             array.ndim != 1 or array.dtype != kind
@@ -130,9 +134,11 @@ class KeptLog(NamedTuple):
             return cls(names, None, sides)
         fits = are_lines(ids, starts, user_of.size, len(item_words), filled=True)
         known = fits and -1 <= user_of.min() <= user_of.max() < len(user_words)
-        if not known or times.size not in (0, ids.size):
+        if not known:
             raise FormatError("the log of a recommender is damaged: train it again")
-        return cls(names, Sequences(ids, starts, item_words, user_of, user_words, times, NONE, {}, {}), sides)
+        times, features = EventColumns.of_tensors(tensors, LOG, ids.size)
+        log = Sequences(ids, starts, item_words, user_of, user_words, times, NONE, {}, {}, features=features)
+        return cls(names, log, sides)
 
 
 def _words(tensors: Mapping[str, Any], name: str) -> list[str]:
@@ -147,12 +153,16 @@ def keep_of(log: Log, names: Sequence[str], sides: SideValues = NO_SIDES, *, use
     if not users:
         return KeptLog(names, None, sides)
     ids, starts = np.array(log.ids_of_lines), np.array(log.starts)
-    words, times = (log.items.words, log.user_of, log.users.words), np.array(log.times)
-    return KeptLog(names, Sequences(ids, starts, *words, times, NONE, {}, {}), sides)
+    words = log.items.words, log.user_of, log.users.words
+    times, features = log.columns.at(np.arange(ids.size))  # copies, since the log may be temporary
+    return KeptLog(names, Sequences(ids, starts, *words, times, NONE, {}, {}, features=features), sides)
 
 
-def keep_cases(split: Split) -> dict[str, Any]:
-    """Return the questions of a split as tensors; nothing if there are none, or too many."""
+def keep_cases(split: Split, *, columns: bool) -> dict[str, Any]:
+    """Return the questions of a split as tensors; nothing if there are none, or too many.
+
+    columns   keep the times and the features of events, too
+    """
     parts = [split.cases(part) for part in PARTS]
     lines, begins, ends = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("lines", "begins", "ends")
@@ -165,25 +175,27 @@ def keep_cases(split: Split) -> dict[str, Any]:
     if sizes.sum() > MOST:
         return {}
     starts = np.append(0, np.cumsum(sizes))
-    places = np.arange(starts[-1]) + np.repeat(firsts - starts[:-1], sizes)
+    places = places_of(firsts, sizes)
     items, ids = np.unique(split.log.ids_of_lines[places], return_inverse=True)
     users = np.unique(np.append(-1, split.log.user_of[kept]), return_inverse=True)[1][1:] - 1
     test = np.repeat([0, 1], [part.ends.size for part in parts])
     arrays = (ids, starts, users, line, ends - begins + starts[line], test)
     text, text_starts = joined_words([split.log.items.words[item] for item in items])
     found = {f"cases.{name}": a.astype(KINDS[name]) for name, a in zip(KINDS, arrays, strict=True)}
+    found |= split.log.columns.at(places).tensors(CASES) if columns else {}
     return {**found, f"{ITEMS}.text": text, f"{ITEMS}.starts": text_starts}
 
 
 def saved_cases(tensors: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tensors that `keep_cases` returned; raise a `FormatError` if they are damaged."""
-    found = {name: array for name, array in tensors.items() if name.startswith("cases.")}
+    found = {name: array for name, array in tensors.items() if name.startswith(CASES)}
     if not found:
         return {}
     damaged = "the questions that a recommender keeps of its split are damaged: train it again"
     kinds = {f"cases.{name}": (kind, 1) for name, kind in KINDS.items()}
     arrays = typed_arrays(found, kinds, damaged)
-    whole = {*kinds, f"{ITEMS}.text", f"{ITEMS}.starts"} == {*found}
+    columns = EventColumns.of_tensors(found, CASES, arrays[0].size).tensors(CASES)
+    whole = {*kinds, *columns, f"{ITEMS}.text", f"{ITEMS}.starts"} == {*found}
     if not whole or not _cases_fit(arrays, len(_words(found, ITEMS))):
         raise FormatError(damaged)
     return found
@@ -195,7 +207,8 @@ def kept_part(tensors: Mapping[str, Any], part: str) -> Cases:
     chosen = test == PARTS.index(part)
     lines, ends = lines[chosen], ends[chosen]
     names = [""] * (int(users.max()) + 1)  # only their number counts
-    return Cases(ids, starts[lines], ends, ids[ends], lines, users[lines], _words(tensors, ITEMS), names)
+    words, columns = _words(tensors, ITEMS), EventColumns.of_tensors(tensors, CASES, ids.size)
+    return Cases(ids, starts[lines], ends, ids[ends], lines, users[lines], words, names, columns)
 
 
 def _cases_fit(arrays: list[Any], items: int) -> bool:

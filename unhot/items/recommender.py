@@ -1,7 +1,7 @@
 """What every recommender answers: which items suit a user or a history, and which are similar to an item."""
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,16 +9,36 @@ from numpy.typing import NDArray
 
 from unhot.errors import ConfigError, DataError, a_text, whole
 from unhot.index.best import ExcludedRows, best
-from unhot.items.histories import Histories, histories_of
+from unhot.items.histories import Histories, events_at, events_of_users, histories_of
 from unhot.items.kept_log import LogRecord
+from unhot.logs.features import NO_TIMES, EventColumns, given_feature
 from unhot.logs.log import Log
+from unhot.rows.batches import VALUE
+from unhot.rows.numbers import seconds_of
+from unhot.rows.values import value_column
 from unhot.threads import parts_of
-from unhot.types import Counts, Floats
+from unhot.types import Counts, Floats, Ids, Starts
 from unhot.vocab.vocabulary import UnknownWord, Vocabulary
 
 BLOCK_SCORES = 1 << 24  # scores that are held at a time
-NOBODY: tuple[Sequence[int], int] = ((), -1)  # what is asked where nothing is known
+ITEM, TIME = "item", "time"  # of an event that is a dict; its other values are features
 Filter = Callable[[str], bool] | Collection[str]
+Flags = NDArray[np.bool_]
+
+
+class UserHistories(NamedTuple):
+    """The events of users."""
+
+    lines: Histories
+    line_of: Mapping[str, int]  # by the name of the user
+
+
+def columns_of(events: Sequence[Mapping[str, Any]]) -> EventColumns:
+    """Return the times and the features of events that are dicts."""
+    names = dict.fromkeys(name for event in events for name in event if name != ITEM)
+    cells = {name: value_column(name, [event.get(name) for event in events], VALUE, {}) for name in names}
+    times = seconds_of(cells.pop(TIME)) if TIME in cells else NO_TIMES
+    return EventColumns(times, {name: given_feature(each) for name, each in cells.items()})
 
 
 class Recommendation(NamedTuple):
@@ -54,32 +74,68 @@ class Recommender:
         return self.record.kept.names
 
     @functools.cached_property
-    def histories(self) -> dict[str, list[int]]:
-        """The items of all users, by their names, in the ids of the model."""
+    def histories(self) -> UserHistories:
+        """The events of all users whom the model holds."""
         log = self.record.kept.log
         if log is None:
             raise DataError(
                 "this model holds no users: give a history, or the log (--log), or train with with_users "
                 "(--with-users)"
             )
-        words = (log.user_words, log.item_words, self.catalogue.index)
-        return histories_by_user(log.ids, log.starts, log.user_of, *words)
+        return self._by_user(log.columns, log.ids, log.starts, log.user_of, log.user_words, log.item_words)
 
     def learn_users(self, log: Log) -> None:
         """Take the histories of users from a log, to answer for them."""
-        words = (log.users.words, log.items.words, self.catalogue.index)
-        self.histories = histories_by_user(log.ids_of_lines, log.starts, log.user_of, *words)
+        words = log.users.words, log.items.words
+        self.histories = self._by_user(log.columns, log.ids_of_lines, log.starts, log.user_of, *words)
+
+    def _by_user(
+        self,
+        columns: EventColumns,
+        ids: Ids,
+        starts: Starts,
+        user_of: Ids,
+        users: Sequence[str],
+        items: Sequence[str],
+    ) -> UserHistories:
+        known = np.array([self.catalogue.index.get(item, -1) for item in items], np.int32)[ids]
+        lines = events_of_users(columns, known, starts, user_of, len(users))
+        return UserHistories(lines, {user: number for number, user in enumerate(users)})
+
+    @property
+    def user_count(self) -> int:
+        """How many users the model knows."""
+        return len(self.histories.line_of)
 
     def user_row(self, user: str) -> int:
         """Return the row of a user who has a vector of their own; -1 if there is none."""
         return -1
 
-    def user_history(self, user: str) -> Sequence[int]:
-        """Return the items of a user; raise a `DataError` if the model does not hold them."""
-        found = self.histories.get(user)
-        if found is None:
-            raise UnknownWord(f"{user!r} is not among the {len(self.histories):,} users of the model")
-        return found
+    def of_users(self, users: Sequence[str]) -> tuple[Histories, Flags]:
+        """Return the events of users, a line for each, and whom the model knows."""
+        lines = np.array([self.histories.line_of.get(user, -1) for user in users], np.int32)
+        return self.histories.lines.take(lines), lines >= 0
+
+    def of_lists(self, lists: Sequence[Sequence[Any]]) -> tuple[Histories, Flags]:
+        """Return histories, a line for each, and those of which the model knows an item, or which are empty.
+
+        An event is an item, or a dict with an `item`, maybe a `time` and the features of the event.
+        """
+        lines = [
+            [*each] if isinstance(each, Iterable) and not isinstance(each, str) else [each] for each in lists
+        ]
+        events = [event if isinstance(event, Mapping) else {ITEM: event} for line in lines for event in line]
+        wrong = next((event for event in events if not isinstance(event.get(ITEM), str)), None)
+        if wrong is not None:
+            raise ConfigError(
+                f"a history has {wrong.get(ITEM, wrong)!r:.80}: give a list of items as strings, or of dicts "
+                "with an item and its columns, oldest first; or a user as a string"
+            )
+        known = np.array([self.catalogue.index.get(event[ITEM], -1) for event in events], np.int32)
+        sizes = np.array([*map(len, lines)], np.int64)
+        nobody, places = np.full(sizes.size, -1, np.int32), np.arange(known.size)
+        found = events_at(columns_of(events), known, places, sizes, nobody)
+        return found, (np.diff(found.starts) > 0) | (sizes == 0)
 
     def best_items(
         self, histories: Histories, k: int, exclude: ExcludedRows | None, allowed: NDArray[np.bool_] | None
@@ -122,30 +178,46 @@ class Recommender:
         """
         if isinstance(whom, (str, bytes)) or not isinstance(whom, Iterable):
             raise ConfigError(f"whom={whom!r:.80}: give a list of users or histories, or use recommend")
-        k = min(whole("k", k, 1), len(self.catalogue))
+        k, asked = min(whole("k", k, 1), len(self.catalogue)), list[Any](whom)
         leave_out = self.leaves_out_seen if exclude_seen is None else exclude_seen
-        allowed, asked = self._allowed(filter), [self.known_history(who) for who in whom]
-        answers: list[list[Recommendation]] = []
-        for part in parts_of(len(asked), max(1, BLOCK_SCORES // len(self.catalogue))):
-            lines = asked[part.start : part.stop]
-            histories = histories_of(*zip(*((line or NOBODY) for line in lines), strict=True))
-            exclude = ExcludedRows(histories.ids.astype(np.int64), histories.starts) if leave_out else None
-            found = zip(*self.best_items(histories, k, exclude, allowed), strict=True)
-            answers += [self._named(*best) if line else [] for line, best in zip(lines, found, strict=True)]
+        allowed, size = self._allowed(filter), max(1, BLOCK_SCORES // len(self.catalogue))
+        answers: list[list[Recommendation]] = [[] for _ in asked]
+        users = np.array([isinstance(who, str) for who in asked], np.bool_)
+        for places, look_up in (
+            (np.flatnonzero(users), self.of_users),
+            (np.flatnonzero(~users), self.of_lists),
+        ):
+            if not places.size:
+                continue
+            lines, known = look_up([asked[place] for place in places])
+            for part in parts_of(len(lines), size):
+                histories = lines.take(np.arange(part.start, part.stop))
+                exclude = (
+                    ExcludedRows(histories.ids.astype(np.int64), histories.starts) if leave_out else None
+                )
+                found = zip(*self.best_items(histories, k, exclude, allowed), strict=True)
+                for line, answer in enumerate(found, part.start):
+                    answers[places[line]] = self._named(*answer) if known[line] else []
         return answers
 
-    def history_of(self, who: str | Sequence[str]) -> tuple[Sequence[int], int]:
-        """Return the items of a user or of a history, and the row of the user (-1: none)."""
-        if isinstance(who, str):
-            return self.user_history(who), self.user_row(who)
-        return self.known_items(who), -1
+    def history_of(self, who: str | Sequence[Any]) -> Histories:
+        """Return the events of a user or of a history as one line.
 
-    def known_history(self, who: str | Sequence[str]) -> tuple[Sequence[int], int] | None:
-        """Return what `history_of` returns; None if the model knows nothing of it."""
-        try:
-            return self.history_of(who)
-        except UnknownWord:
-            return None
+        Raise an `UnknownWord` if the model does not know the user, or no item of the history.
+        """
+        lines, known = self.of_users([who]) if isinstance(who, str) else self.of_lists([who])
+        if not known[0] and isinstance(who, str):
+            raise UnknownWord(f"{who!r} is not among the {self.user_count:,} users of the model")
+        if not known[0]:
+            raise UnknownWord(
+                f"none of the {len(who)} items of the history ({who[0]!r:.40}, ...) is among the "
+                f"{len(self.catalogue):,} items of the model: check how items are written"
+            )
+        return lines
+
+    def knows(self, who: str | Sequence[Any]) -> bool:
+        """Return whether the model knows a user, or an item of a history that has some."""
+        return bool((self.of_users([who]) if isinstance(who, str) else self.of_lists([who]))[1][0])
 
     def similar(self, item: str, k: int = 10) -> list[Recommendation]:
         """Return the k items most similar to an item: by default those that suit who has only this item."""
@@ -160,22 +232,6 @@ class Recommender:
         if a_text("item", item) not in self.catalogue:
             raise UnknownWord(f"{item!r} is not among the {len(self.catalogue):,} items of the model")
         return self.catalogue.index[item]
-
-    def known_items(self, history: Sequence[str]) -> list[int]:
-        """Return the ids of the items of a history that the model knows; raise an error if it knows none."""
-        items = [*history] if isinstance(history, Iterable) and not isinstance(history, str) else [history]
-        if isinstance(history, str) or not all(isinstance(item, str) for item in items):
-            raise ConfigError(
-                f"a history is {history!r:.80}: give a list of items as strings, oldest first, or a "
-                "user as a string"
-            )
-        ids = [self.catalogue.index[item] for item in items if item in self.catalogue.index]
-        if items and not ids:
-            raise UnknownWord(
-                f"none of the {len(items)} items of the history ({items[0]!r:.40}, ...) is among the "
-                f"{len(self.catalogue):,} items of the model: check how items are written"
-            )
-        return ids
 
     def _allowed(self, filter: Filter | None) -> NDArray[np.bool_] | None:
         if filter is None:
@@ -195,15 +251,3 @@ class Recommender:
         pairs = zip(ids.tolist(), scores.tolist(), strict=True)
         names = self.names or [""] * len(self.catalogue)
         return [Recommendation(self.catalogue.words[i], score, names[i]) for i, score in pairs if i >= 0]
-
-
-def histories_by_user(
-    ids: Any, starts: Any, user_of: Any, users: Sequence[str], items: Sequence[str], index: dict[str, int]
-) -> dict[str, list[int]]:
-    """Return the items that each user had, oldest first, in other ids; unknown items are left out."""
-    known = np.array([index.get(item, -1) for item in items], np.int32)
-    found: dict[str, list[int]] = {user: [] for user in users}
-    for line in np.flatnonzero(user_of >= 0).tolist():
-        line_ids = known[ids[starts[line] : starts[line + 1]]]
-        found[users[user_of[line]]] += line_ids[line_ids >= 0].tolist()
-    return found

@@ -20,7 +20,7 @@ from unhot.logs.events import Events, read_events
 from unhot.logs.features import marks_of
 from unhot.logs.item_facts import ItemFacts, read_item_facts
 from unhot.logs.log import NO_ROWS, NO_TYPES, HowRead, Log, Sequences, line_items, make_log
-from unhot.logs.log_reading import ROLES, LogReading
+from unhot.logs.log_reading import FEATURES, ROLES, LogReading
 from unhot.rows.batches import EXAMPLES
 from unhot.rows.opening import UNQUOTED
 from unhot.types import Bytes, Doubles, Floats, Ids, Starts
@@ -78,6 +78,7 @@ def read_log(
         groups, number = _core(groups, number, events, core)
     times, features = events.times, {**events.features}
     marks, types = marks_of(features), features.pop("user_type", None)
+    features = {key.removeprefix(FEATURES): feature for key, feature in features.items()}
     order, starts = grouped(groups, number, times)
     del groups  # it is large
     if gap is not None:
@@ -146,13 +147,17 @@ def _columns_line(events: Events) -> str:
     """Return a line about what files are read as, and about the columns: what each was taken for."""
     said = [*events.report.recognized]
     if events.seen:  # else lines are sessions
-        features = {key: events.features[key] for key in events.features if key not in ROLES}
-        used = {*events.columns.values(), *events.sides, *(key.partition(" ")[2] for key in features)}
+        features = {
+            key.removeprefix(FEATURES): words
+            for key, (_, words) in events.features.items()
+            if key not in ROLES
+        }
+        used = {*events.columns.values(), *events.sides, *features}
         others = ", ".join(name[:80] for name in events.seen[:50] if name not in used)
         said += [f"columns: {', '.join(f'{role} = {name}' for role, name in events.columns.items())}"]
         said += [
-            f"{key}: {'numbers' if words is None else f'{len(words):,} categories'}"
-            for key, (_, words) in features.items()
+            f"feature {name}: {'numbers' if words is None else f'{len(words):,} categories'}"
+            for name, words in features.items()
         ]
         said += ["no times: the order of the rows counts"] * (not events.times.size)
         said += [f"not used: {others}"] * bool(others)

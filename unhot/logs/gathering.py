@@ -16,7 +16,7 @@ from unhot.corpus.reading.scanner import WordTable, new_table
 from unhot.corpus.reading.separators import PADDING
 from unhot.errors import DataError
 from unhot.logs.features import Feature, feature_of
-from unhot.logs.log_reading import EDGES, MARKS, ROLES, SESSIONS, LogReading, choose_columns
+from unhot.logs.log_reading import EDGES, FEATURES, MARKS, ROLES, SESSIONS, LogReading, choose_columns
 from unhot.rows.arrow import is_list, pa, pc
 from unhot.rows.batches import EXAMPLES, OpenedRows, RowBatch, RowReport
 from unhot.rows.numbers import BAD, BLANKS, PLAIN_NUMBER, in_other_units, in_seconds, numbers_of, times_of
@@ -56,7 +56,7 @@ class Events(NamedTuple):
     user_words: list[str]
     item_words: list[str]
     session_words: list[str]  # for lines of sessions: the numbers of the lines, from 0 on
-    features: dict[str, Feature]  # of each event: of the marks that there are, and of `LogReading.features`
+    features: dict[str, Feature]  # of each event: marks by their roles, others as "features device"
     sides: dict[str, dict[str, list[str]]]  # column -> item -> values
     report: "LogReport"
     columns: dict[str, str]  # role -> name of the columns that were taken
@@ -232,7 +232,7 @@ class Gathered:
             features={
                 key: feature_of(*self._coded(key), key in MARKS or name in self.how.categories)
                 for key, name in self._columns.items()
-                if key in (*MARKS, *self.how.features)
+                if key in MARKS or key.startswith(FEATURES)
             },
             sides={
                 name: {item_words[number]: values for number, values in known.items() if values}

@@ -74,20 +74,20 @@ def read_item_facts(
                 f"{file}: there is no column {missing[0]}: name the columns of the items, their names and "
                 f"values; the columns are {', '.join(columns)[:500]}"
             )
-        titles = (title,) if title else ()
+        named = (title,) if title else ()
         # a table of items is a log without users
         how = LogReading(
-            item=items, side=tuple(side), event=titles, categories=titles, strict=strict, usual={}
+            item=items, side=tuple(side), features=named, categories=named, strict=strict, usual={}
         )
         gathered = Gathered(how)
         for _ in take_rows(opened, gathered):
             pass
     found = gathered.events(f"{file}")
     words, names = found.item_words, dict[str, str]()
-    for feature in found.features.values():  # the names, if there are any; the first one of an item counts
-        numbers, texts = feature.at(slice(None, None, -1)).last(found.items[::-1], len(words))
-        spelt = [*(text.strip(BLANKS) for text in texts or ()), ""]
-        names = {word: spelt[i] for word, i in zip(words, numbers, strict=True) if spelt[i]}
+    for ids, titles in found.features.values():  # if there are any; the first one of an item is written last
+        spelt = [*(each.strip(BLANKS) for each in titles or ()), ""]
+        pairs = zip(found.items[::-1].tolist(), ids[::-1].tolist(), strict=True)
+        names = {words[item]: spelt[i] for item, i in pairs if spelt[i]}
     if not names and not any(found.sides.values()):
         raise DataError(f"{file}: says nothing about items: name the columns of the names and of the values")
     listed = dict(zip(words, np.bincount(found.items).tolist(), strict=True))

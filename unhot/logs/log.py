@@ -39,7 +39,7 @@ from unhot.corpus.indexed_folder import (
 from unhot.corpus.shards import check_ids
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.logs.features import NO_MARKS, Feature
+from unhot.logs.features import NO_MARKS, EventColumns, Feature
 from unhot.threads import parts_of
 from unhot.types import Bytes, Counts, Doubles, Floats, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary, canonical, decode_words, encode_word, sortable
@@ -99,8 +99,13 @@ class Sequences(NamedTuple):
     marks: Bytes = NO_MARKS  # [events] 1: booked, 2: rejected, 3: both; or empty
     type_of: Ids = NO_TYPES  # [lines] the type of the user, -1: none; or empty
     type_words: Sequence[str] = ()
-    features: Mapping[str, Feature] = {}  # of each event; see `LogReading.features`
+    features: Mapping[str, Feature] = {}  # of each event
     places: Any = None  # the events of all lines, one line after another; None: all, in this order
+
+    @property
+    def columns(self) -> EventColumns:
+        """What is known of all events beside their items."""
+        return EventColumns(self.times, self.features)
 
 
 class Log(Corpus):
@@ -207,7 +212,7 @@ class Log(Corpus):
 
     @functools.cached_property
     def features(self) -> dict[str, Feature]:
-        """Further columns of all events, by names such as "event device"."""
+        """Further columns of all events, by name."""
         folders, events = self.directory / FOLDER, self.ids_of_lines.size
         try:
             listed = {str(key): categories for key, categories in self.facts.get(FOLDER, [])}
@@ -219,21 +224,9 @@ class Log(Corpus):
         }
 
     @property
-    def event_features(self) -> dict[str, Feature]:
-        """The columns that were read as `event`, with the value of each event."""
-        return self._features_of("event")
-
-    def _features_of(self, of: str) -> dict[str, Feature]:
-        found = self.features.items()
-        return {key.partition(" ")[2]: feature for key, feature in found if key.startswith(f"{of} ")}
-
-    @functools.cached_property
-    def user_features(self) -> dict[str, Feature]:
-        """The columns that were read as `user_side`, with the last value of each user in this log."""
-        kept = self._features_of("user_side")
-        order = self.by_time if kept else NO_ROWS
-        owners = np.repeat(self.user_of, np.diff(self.starts))[order]
-        return {name: feature.at(order).last(owners, len(self.users)) for name, feature in kept.items()}
+    def columns(self) -> EventColumns:
+        """What is known of all events beside their items."""
+        return EventColumns(self.times, self.features)
 
     @property
     def by_time(self) -> Starts:
@@ -304,7 +297,7 @@ class Log(Corpus):
 
     def close(self) -> None:
         """Release what is mapped, and remove the directory if it is temporary."""
-        for name in ("_flat", "times", "weights", "marks", "features", "user_features"):
+        for name in ("_flat", "times", "weights", "marks", "features"):
             self.__dict__.pop(name, None)
         super().close()
 

@@ -30,7 +30,7 @@ USUAL = {
 # columns of words, which may be blank: what was booked, what was rejected, the type of the user at the time
 MARKS = ("booked", "rejected", "user_type")
 ROLES = (*USUAL, "session", *MARKS)
-FEATURES = ("event", "user_side")  # columns that are kept of each event, or of each user
+FEATURES = "features "  # stands before the names of further columns, which are kept of each event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +44,7 @@ class LogReading:
     rejected    likewise, whether the user was rejected for the item
     user_type   a column of types of users, such as new
     side        columns that hold values of the item, such as its brand; `|` stands between several values
-    event       columns that are kept of each event, such as its device: see features.py
-    user_side   likewise columns of the user, such as an age: the last value that is there counts
+    features    columns that are kept of each event, such as the device or the age of its user (features.py)
     categories  those of these columns that hold categories even if all their values are numbers
     format      csv, tsv, csv-unquoted, tsv-unquoted (a quote is a character like any other), jsonl, parquet,
                 arrow, movielens (u.data, ratings.dat), sessions (a line holds the items of a session),
@@ -71,8 +70,7 @@ class LogReading:
     rejected: str | None = None
     user_type: str | None = None
     side: tuple[str, ...] = ()
-    event: tuple[str, ...] = ()
-    user_side: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     format: str | None = None
     header: str | Sequence[str] | None = None
@@ -91,13 +89,11 @@ class LogReading:
             one_of("format", self.format, FORMATS)
         if self.min_rating is not None:
             finite("min_rating", self.min_rating)
-        for name in ("side", *FEATURES, "categories"):
+        for name in ("side", "features", "categories"):
             if isinstance(found := getattr(self, name), str):
                 raise ConfigError(f"{name}={found!r}: give the names of the columns as a tuple")
-        if strange := {*self.categories} - {*self.features.values()}:
-            raise ConfigError(
-                f"categories={min(strange)!r}: is neither in event nor in user_side: add it there"
-            )
+        if strange := {*self.categories} - {*self.features}:
+            raise ConfigError(f"categories={min(strange)!r}: is not in features: add it there")
         self.form  # noqa: B018 (checked now)
 
     @property
@@ -105,11 +101,6 @@ class LogReading:
         """How files are read that are text."""
         kind = self.format if self.format in KINDS else self.format and "text"
         return format_of(kind, self.force, self.header, self.separator)
-
-    @property
-    def features(self) -> dict[str, str]:
-        """The columns that are kept of each event, such as "event device": "device"."""
-        return {f"{of} {name}": name for of in FEATURES for name in getattr(self, of)}
 
 
 AS_USUAL = LogReading()
@@ -127,7 +118,8 @@ def usual_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
 def choose_columns(names: Sequence[str], how: LogReading, where: str) -> dict[str, str]:
     """Choose columns by the names that are asked for, or by the usual ones; return them by what they are."""
     asked = {role: getattr(how, role) or usual_column(how.usual.get(role, ()), names) for role in ROLES}
-    chosen = {role: name for role, name in asked.items() if name is not None} | how.features
+    chosen = {role: name for role, name in asked.items() if name is not None}
+    chosen |= {f"{FEATURES}{name}": name for name in how.features}
     listed = f"the columns are {', '.join(str(name)[:80] for name in names[:50]) or 'none'}"
     for role, name in (*chosen.items(), *(("side", name) for name in how.side)):
         if [*names].count(name) != 1:

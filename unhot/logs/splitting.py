@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import ConfigError, DataError, one_of
+from unhot.logs.features import EventColumns
 from unhot.logs.log import Log
 from unhot.types import Ids, Starts
 
@@ -37,6 +38,7 @@ class Cases(NamedTuple):
     users: Ids  # the user of each case, -1: none
     item_words: Sequence[str]
     user_words: Sequence[str]
+    columns: EventColumns  # of all ids
 
     def sample(self, most: int, seed: int = 1) -> "Cases":
         """Return at most so many of the cases, drawn at random."""
@@ -79,7 +81,7 @@ def last_cases(log: Log) -> Cases:
 def _asked(log: Log, lines: Starts, places: Starts) -> Cases:
     """Return the questions for the items at some places of lines."""
     ids, words = log.ids_of_lines, (log.items.words, log.users.words)
-    return Cases(ids, log.starts[lines], places, ids[places], lines, log.user_of[lines], *words)
+    return Cases(ids, log.starts[lines], places, ids[places], lines, log.user_of[lines], *words, log.columns)
 
 
 def split_log(log: Log, how: str, share: float = 0.05, *, test: bool = True) -> Split:

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unhot.errors import ConfigError
+from unhot.items.histories import Histories, histories_of
 from unhot.kernels.chunk import hot_row
 from unhot.kernels.feeder import Each, input_of, ones_at
 from unhot.kernels.simd.lanes import LANES
@@ -37,7 +39,7 @@ from unhot.models.settings import ItemFields, Range
 from unhot.models.skipgram import skipgram_wiring
 from unhot.models.windows import check_windows, warm_up_windows
 from unhot.outputs import parse_output
-from unhot.vocab.vocabulary import UnknownWord, Vocabulary, encode_word
+from unhot.vocab.vocabulary import Vocabulary, encode_word
 
 LR = 0.05  # the default learning rate
 USER = "user:"  # stands before the names of users among the inputs; see `user_mark`
@@ -141,14 +143,23 @@ class UserAnswers(ItemAnswers):
         """Return the input row of a user who has a vector; -1 if there is none."""
         return self.user_rows.get(user, -1)
 
-    def user_history(self, user: str) -> Sequence[int]:
-        """Return the items of a user; nothing if the model has only the user's vector."""
-        held = self.record.kept.log is not None or "histories" in self.__dict__
-        if self.settings.users == "mean" or held:
-            return super().user_history(user)
-        if self.user_row(user) < 0:
-            raise UnknownWord(f"{user!r} is not among the {len(self.user_rows):,} users of the model")
-        return []
+    @property
+    def holds(self) -> bool:
+        """Whether the model holds the events of users, and not only their vectors."""
+        return (
+            self.settings.users == "mean" or self.record.kept.log is not None or "histories" in self.__dict__
+        )
+
+    @property
+    def user_count(self) -> int:
+        """How many users the model knows."""
+        return super().user_count if self.holds else len(self.user_rows)
+
+    def of_users(self, users: Sequence[str]) -> tuple[Histories, NDArray[np.bool_]]:
+        """Return the events of users, none if the model has only their vectors, and whom it knows."""
+        rows = np.array([*map(self.user_row, users)], np.int32)
+        lines, known = super().of_users(users) if self.holds else (histories_of([[]] * len(users)), rows >= 0)
+        return Histories(lines.ids, lines.starts, rows, lines.columns), known
 
 
 def user_mark(items: Sequence[str]) -> str:

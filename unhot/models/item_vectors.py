@@ -31,7 +31,7 @@ from unhot.index.best import ExcludedRows
 from unhot.index.hnsw import HnswSettings
 from unhot.index.inner import InnerProduct
 from unhot.index.lengths import units
-from unhot.items.histories import Histories, histories_of, newest
+from unhot.items.histories import Histories, WeightedItems, newest
 from unhot.items.kept_log import LogRecord
 from unhot.items.ranking import mean_ndcg
 from unhot.items.recommender import Recommendation, Recommender
@@ -78,10 +78,8 @@ def items_from(saved: SavedModel, layer: OutputLayer, dim: int, rows: int | None
     rows   how many input rows it must have; None: one for each input
     """
     words = learned_from(saved, layer, dim)
-    catalogue, found = words.out_vocabulary, saved.config.get("epochs_found")
+    catalogue, found = words.out_vocabulary, saved_epochs(saved)
     record = LogRecord.of_saved(saved.config, saved.tensors, len(catalogue))
-    if not isinstance(found, (int, type(None))) or (found is not None and found < 1):
-        raise FormatError(f"epochs_found={found!r:.80}: must be a whole number; config.json is damaged")
     inputs, shapes = words.in_vocabulary, (words.params.in_vectors.shape, words.params.out_vectors.shape)
     wanted = (len(inputs) if rows is None else rows, dim), (layer.rows(catalogue.counts), dim)
     if inputs.words[: len(catalogue)] != catalogue.words or shapes != wanted:
@@ -90,10 +88,18 @@ def items_from(saved: SavedModel, layer: OutputLayer, dim: int, rows: int | None
     return LearnedItems(**vars(words), record=record, epochs_found=found, types=types_from(saved.tensors))
 
 
+def saved_epochs(saved: SavedModel) -> int | None:
+    """Return the number of epochs that was best on validation; raise a `FormatError` if it is damaged."""
+    found = saved.config.get("epochs_found")
+    if not isinstance(found, (int, type(None))) or (found is not None and found < 1):
+        raise FormatError(f"epochs_found={found!r:.80}: must be a whole number; config.json is damaged")
+    return found
+
+
 class ItemAnswers(Recommender):
     """Answers by vectors of items."""
 
-    def __init__(self, settings: Any, learned: LearnedItems, *, leaves_out_seen: bool) -> None:
+    def __init__(self, settings: Any, learned: Any, *, leaves_out_seen: bool) -> None:
         """Take the settings that say how items answer (`ItemFields`), and what is learned."""
         super().__init__(learned.out_vocabulary, learned.record, self.score, leaves_out_seen=leaves_out_seen)
         self.settings, self.learned = settings, learned
@@ -127,7 +133,8 @@ class ItemAnswers(Recommender):
     @property
     def by_rows(self) -> bool:
         """Whether items answer by a row for each of them, not by probabilities of the layer."""
-        return self.learned.layer.rows_are_words or self.settings.answer == "alike"
+        alike: bool = self.settings.answer == "alike"
+        return alike or self.learned.layer.rows_are_words
 
     @functools.cached_property
     def search(self) -> InnerProduct:
@@ -148,9 +155,13 @@ class ItemAnswers(Recommender):
         out[known] = self.learned.params.in_vectors[histories.users[known]]
         return _units(out) if self.learned.layer.by_cosine() else out
 
+    def newest(self, histories: Histories) -> WeightedItems:
+        """Return the last items of each history, with their weights."""
+        return newest(histories, self.settings.last, self.settings.decay)
+
     def _mean(self, histories: Histories, rows: Floats) -> Floats:
         """Return the weighted mean of the rows of the last items of each history; 0 without items."""
-        asked = newest(histories, self.settings.last, self.settings.decay)
+        asked = self.newest(histories)
         out = np.zeros((len(histories), rows.shape[1]), np.float32)
         filled = np.flatnonzero(np.diff(asked.starts))
         if filled.size:
@@ -158,6 +169,10 @@ class ItemAnswers(Recommender):
             sums = np.add.reduceat(weights * rows[asked.ids], first)
             out[filled] = sums / np.add.reduceat(weights, first)
         return out
+
+    def user_vectors(self, histories: Histories) -> Floats:
+        """Return the vectors of users after their histories, which are compared with output vectors."""
+        return self.hidden(histories)
 
     def score(self, histories: Histories) -> Floats:
         """Return the scores of all items; log-probabilities if the layer has no row for each item."""
@@ -209,8 +224,7 @@ class ItemAnswers(Recommender):
         """
         if not items:
             raise ConfigError("items: give at least one new item with its side values")
-        line, _ = self.history_of(who)
-        asking = _units(self._mean(histories_of([line]), self.unit_inputs))[0]
+        asking = _units(self._mean(self.history_of(who), self.unit_inputs))[0]
         scores = _units(np.stack([self.new_item(values) for values in items.values()])) @ asking
         best = largest(scores, whole("k", k, 1))
         names = [*items]
@@ -224,10 +238,15 @@ def prepare_items(self: Any, reads: Reads, begins: Begins, tells: Tells) -> Iter
     check_machine(self)
     with log_data(self, reads, tells) as data:
         compiling(self, tells)()
-        if begins.learned is not None:
-            yield data._replace(epochs_found=begins.learned.epochs_found)
-        else:
-            yield data._replace(epochs_found=best_epochs(self, data.split.log, tells) if self.refit else None)
+        yield data._replace(epochs_found=found_epochs(self, data, begins, tells))
+
+
+def found_epochs(model: Any, data: LogData, begins: Begins, tells: Tells) -> int | None:
+    """Return the number of epochs that is best on validation, if the model is fitted again; else None."""
+    if begins.learned is not None:
+        known: int | None = begins.learned.epochs_found
+        return known
+    return best_epochs(model, data.split.log, tells) if model.refit else None
 
 
 def best_epochs(model: Any, log: Log, tells: Tells) -> int | None:
@@ -261,15 +280,6 @@ def item_training(
         known: dict[str, Any] = {"record": data.record, "epochs_found": data.epochs_found, "types": types}
         return kind(**vars(words), **known)
 
-    def measure(learned: LearnedItems) -> tuple[float, str]:
-        assert data.watched is not None
-        answers = model.make_answers(learned)
-        seen = data.watched.exclude_seen
-        seen = answers.leaves_out_seen if seen is None else seen
-        found = mean_ndcg(answers, cases, exclude_seen=seen)
-        return -found, f"NDCG@10 {100 * found:.2f} % of {cases.ends.size:,} cases"
-
-    cases: Any = None if data.watched is None else data.watched.cases.sample(CASES)
     return window_training(
         model,
         wiring,
@@ -280,8 +290,24 @@ def item_training(
         epochs=data.epochs_found or model.epochs,
         chosen={"lr": model.lr or usual_lr, "output": model.layer.spec()},
         whole=whole,
-        measure=measure if cases is not None and cases.ends.size else None,
+        measure=validation_of(model, data),
     )
+
+
+def validation_of(model: Any, data: LogData) -> Callable[[Any], tuple[float, str]] | None:
+    """Return what measures a learned value on validation: its loss, and figures in words; None: nothing."""
+    watched = data.watched
+    cases = None if watched is None else watched.cases.sample(CASES)
+    if watched is None or cases is None or not cases.ends.size:
+        return None
+
+    def measure(learned: Any) -> tuple[float, str]:
+        answers = model.make_answers(learned)
+        seen = answers.leaves_out_seen if watched.exclude_seen is None else watched.exclude_seen
+        found = mean_ndcg(answers, cases, exclude_seen=seen)
+        return -found, f"NDCG@10 {100 * found:.2f} % of {cases.ends.size:,} cases"
+
+    return measure
 
 
 def answers_of_items(self: Any, learned: LearnedItems) -> ItemAnswers:

@@ -13,7 +13,7 @@ from unhot.logs.log import Log, make_log
 from unhot.logs.log_reading import MARKS
 from unhot.logs.splitting import Cases, Split, check_order, split_log
 from unhot.models.fitting import Reads, Tells, names_of, nobody
-from unhot.models.settings import EventFields, LogFields, MarkFields, check_settings
+from unhot.models.settings import FeatureFields, LogFields, MarkFields, check_settings
 from unhot.train.checkpoint import fingerprint
 
 READING = (
@@ -22,8 +22,7 @@ READING = (
 )
 SHAPING = ("repeats", "core", "gap", "in_order", "items", "threads")
 # columns that are read -> the settings that name them, with commas between them
-COLUMNS = {"side": ("side", "market", "item_type"), "event": ("event",), "user_side": ("user_side",)}
-COLUMNS |= {"categories": ("categories",)}
+COLUMNS = {"side": ("side", "market", "item_type"), "features": ("features",), "categories": ("categories",)}
 EVENTS_ALONE: dict[str, Any] = {"items": None, "side": ()}  # how a log is read to ask a trained model
 
 
@@ -35,7 +34,7 @@ class Watched(NamedTuple):
 
 
 @dataclasses.dataclass(kw_only=True)
-class LogSettings(LogFields, MarkFields, EventFields):
+class LogSettings(LogFields, MarkFields, FeatureFields):
     """How a log is read, without a model that learns from it."""
 
     def __post_init__(self) -> None:
@@ -112,7 +111,7 @@ def log_data(model: Any, reads: Reads, tells: Tells) -> Iterator[LogData]:
             "sessions": log.how.sessions,
             "learned_from": ("train + validation" if model.refit else "train") if cut else "all",
         }
-        cases = {} if model.with_users else keep_cases(split)
+        cases = {} if model.with_users else keep_cases(split, columns=model.uses_columns)
         part = log.part(split.validation if model.refit else split.train) if cut else log
         with part if cut else contextlib.nullcontext():
             kept = keep_of(log, part.names, side_values(part), users=model.with_users)

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from unhot.errors import ConfigError
 from unhot.items.histories import Histories
@@ -64,6 +64,7 @@ class RecommenderModel(LogFields, Model[Any, Recommender]):
 
     unit = "interactions"
     own_words = False
+    uses_columns: ClassVar[bool] = False  # whether it learns from the times and the features of events
     use = "try: unhot recommend for {0} --history ITEM, or unhot recommend similar {0} ITEM"
 
     def check(self) -> None:

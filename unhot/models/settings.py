@@ -59,6 +59,20 @@ class EpochFields:
 
 
 @dataclasses.dataclass(kw_only=True)
+class DescentFields:
+    """How PyTorch trains a net."""
+
+    optimizer: Literal["adamw", "sgd", "adagrad"] = "adamw"  # how parameters move
+    weight_decay: Annotated[float, Range(0)] = 0.0  # how fast matrices shrink, as a share of the rate
+    warmup: Annotated[int, Range(0)] = 100  # steps in which the rate rises
+    clip: Annotated[float, Range(0)] = 0.25  # maximum gradient norm of a step; 0: none
+    # the most minutes of training; the rate falls as they pass
+    minutes: Annotated[float | None, Range(0)] = None
+    device: str = "cpu"  # where PyTorch trains: cpu, cuda, cuda:1, mps
+    autocast: bool = False  # compute products in bfloat16
+
+
+@dataclasses.dataclass(kw_only=True)
 class VectorFields:
     """Vectors."""
 
@@ -161,13 +175,11 @@ class MarkFields:
 
 
 @dataclasses.dataclass(kw_only=True)
-class EventFields:
-    """Columns of a log for models that learn from features of events and users."""
+class FeatureFields:
+    """Further columns of a log for models that learn from them."""
 
-    # columns that hold numbers or categories of the event, such as device,price
-    event: str | None = None
-    # columns that hold numbers or categories of the user, such as age,country; the last value counts
-    user_side: str | None = None
+    # columns of events that hold numbers or categories, such as device,price,age
+    features: str | None = None
     # those of these columns that hold categories even if all their values are numbers
     categories: str | None = None
 

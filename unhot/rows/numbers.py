@@ -89,6 +89,20 @@ def _one(text: str, dates: bool, format: str | None) -> tuple[float, int]:
     return math.nan, BAD
 
 
+def seconds_of(cells: Any) -> Doubles:
+    """Return a column of times in seconds since 1970, NaN where a cell is missing."""
+    there = cells.is_valid().to_numpy(zero_copy_only=False)
+    values, kinds = times_of(cells.drop_null())
+    if len({*kinds.tolist()}) > 1 or (kinds == BAD).any():
+        raise DataError(
+            "the times of a history are neither all numbers nor all dates: give seconds since 1970, or "
+            "dates of ISO 8601"
+        )
+    found = np.full(len(cells), np.nan)
+    found[there] = in_seconds(values) if (kinds == PLAIN_NUMBER).any() else values
+    return found
+
+
 def in_other_units(times: Doubles) -> int:
     """Return how many times that are numbers seem to be in another unit than most."""
     most = np.searchsorted(UNITS, np.median(np.abs(times[:: 1 + times.size // 100_000])))
