@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,11 @@ from unhot.errors import ConfigError, DataError, FormatError, extra
 from unhot.lm.language_model import LanguageModel, check_tokenizer
 from unhot.lm.scorer import with_ends
 from unhot.lm.symbols import SKIPPED, STREAM_END, STREAM_SYMBOLS, model_words
+from unhot.models.descent import check_descent, descent_of, has_sparse_gradients, parameter_memory, rates_of
 from unhot.models.fitting import Begins, InEpochs, Reads, Tells, plan_of
 from unhot.models.learned_words import under
 from unhot.models.model import Model, model
-from unhot.models.settings import SMALLEST_LR, EpochFields, Range, TextFields
+from unhot.models.settings import SMALLEST_LR, DescentFields, EpochFields, Range, TextFields
 from unhot.models.text_model import encoded, fit_text
 from unhot.regular import named_size
 from unhot.rows.paths import find_files
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 NET, BEST = "net.", "best."
 # of a batch: copies of scores and hidden vectors; numbers of a layer that a step keeps, by its width
 COPIES, AROUND = 3, 8
-USUAL_LR = {"adamw": 0.002, "sgd": 1.0, "adagrad": 0.1}
 
 
 class LearnedNet(NamedTuple):
@@ -69,7 +69,7 @@ class LearnedNet(NamedTuple):
 
 @model("neural", family="language")
 @dataclasses.dataclass(kw_only=True)
-class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
+class NeuralLM(LanguageModel, DescentFields, EpochFields, TextFields, Model[LearnedNet, Any]):
     """A neural language model: its settings and, after `fit` or `load`, its net."""
 
     # what turns the words so far into a vector: bengio, cnn, gru, lstm, rnn or transformer; give settings
@@ -82,15 +82,9 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
     dropout: Annotated[float, Range(0)] = 0.4  # the share of numbers that is dropped while it is trained
     batch: Annotated[int, Range(1, 1 << 20)] = 20  # parts of the text that are read side by side
     steps: Annotated[int, Range(1, 1 << 20)] = 35  # tokens through which gradients go back
-    optimizer: Literal["adamw", "sgd", "adagrad"] = "adamw"  # how parameters move
     # initial learning rate  [default: adamw 0.002, sgd 1, adagrad 0.1]
     lr: Annotated[float | None, Range(SMALLEST_LR)] = None
-    weight_decay: Annotated[float, Range(0)] = 0.0  # how fast matrices shrink, as a share of the rate
-    warmup: Annotated[int, Range(0)] = 100  # steps in which the rate rises
-    clip: Annotated[float, Range(0)] = 0.25  # the longest gradient of a step; 0: any
     epochs: Annotated[int, Range(1, 1 << 30)] = 40  # the most passes over the text
-    # the most minutes of training; the rate falls as they pass
-    minutes: Annotated[float | None, Range(0)] = None
     validation: Any = None  # text to measure after each epoch, for early stopping
     # with validation: stop after so many epochs without a better one, and keep the best
     patience: Annotated[int, Range(1)] = 5
@@ -98,8 +92,6 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
     # read <s>, </s> and <unk> as white space; otherwise <unk> is an unknown word, and the others are errors
     skip_symbols: bool = False
     threads: Annotated[int, Range(1, 1024)] = 2  # CPU threads; the same number gives the same bytes
-    device: str = "cpu"  # where PyTorch trains: cpu, cuda, cuda:1, mps
-    autocast: bool = False  # compute products in bfloat16
 
     use = "try: unhot lm generate {0}, or unhot lm perplexity {0} TEXT"
     starts, own_words = True, False  # the words of the text are counted again: the model has symbols, too
@@ -114,17 +106,9 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
 
         self.body = parse_body(self.body).spec()
         self.layer = layer_with_bias(self.output, None)
-        if self.dropout >= 1:
-            raise ConfigError(f"dropout={self.dropout}: must be less than 1")
-        if self.minutes == 0:
-            raise ConfigError("minutes=0: must be more than 0; leave minutes out for no limit")
+        check_descent(self)
         if isinstance(self.validation, (str, os.PathLike)):
             self.validation = os.fspath(self.validation)
-
-    @property
-    def usual_lr(self) -> float:
-        """The default learning rate of the optimiser."""
-        return USUAL_LR[self.optimizer]
 
     def settings(self) -> dict[str, Any]:
         """Return the settings as plain data; validation text that is not a file is left out."""
@@ -151,7 +135,7 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
     def training(self, data: Corpus, begins: Begins, tells: Tells) -> InEpochs[LearnedNet]:
         """Return a training of a net: of a new one, or of a copy of the one that was interrupted."""
         from unhot.train.torch_device import join_group, open_device
-        from unhot.train.torch_run import Descent, TorchRun
+        from unhot.train.torch_run import TorchRun
 
         words, ids = model_words(data, STREAM_SYMBOLS)
         tokens = _tokens(data, ids)
@@ -170,17 +154,14 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
             begins,
             tells,
             memory,
-            lr=self.lr or self.usual_lr,
-            usual_lr=self.usual_lr,
+            **rates_of(self),
             minutes=self.minutes,
             validation=self._held_out(learned, under(rest, BEST)),
             vocabulary=len(words),
             tokens=tokens.size - 1,
         )
-        names = ("optimizer", "weight_decay", "warmup", "clip", "autocast", "threads")
-        how = Descent(**{name: getattr(self, name) for name in names})
         source = Streams(tokens, self.batch, self.steps, self.seed, *join_group(device))
-        run = TorchRun(net, source, how, plan, device)
+        run = TorchRun(net, source, descent_of(self), plan, device)
         if old is not None:
             run.resume({name: tensor for name, tensor in rest.items() if not name.startswith(BEST)})
 
@@ -203,15 +184,13 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
                 self.dim,
                 dropout=self.dropout,
                 tie=self.tie,
-                sparse=self.optimizer != "adamw" and not self.weight_decay and "WORLD_SIZE" not in os.environ,
+                sparse=has_sparse_gradients(self),
             )
 
     def _memory(self, net: "LanguageNet", words: Vocabulary, tokens: Ids) -> dict[str, int]:
         """Return the memory that training needs, by purpose."""
         size = sum(tensor.nbytes for tensor in net.state_dict().values())
-        copies = {"adamw": 2, "adagrad": 1, "sgd": 0}[self.optimizer]
-        plan = {"parameters": size, "gradients": size, "optimiser": copies * size}
-        plan["last good state"] = (1 + copies) * size + (size if self.validation is not None else 0)
+        plan = parameter_memory(self, size, watched=self.validation is not None)
         columns = self.layer.batch_columns(words.counts, self.batch * self.steps)
         numbers = columns + AROUND * net.body.layers * net.body.width
         plan["a batch"] = 4 * COPIES * self.batch * self.steps * numbers
@@ -231,7 +210,7 @@ class NeuralLM(LanguageModel, EpochFields, TextFields, Model[LearnedNet, Any]):
 
     def restore(self, saved: SavedModel) -> LearnedNet:
         """Make the net, and give it the parameters of a saved model."""
-        from unhot.nn.language_net import as_tensors, shapes_only
+        from unhot.nn.headed_net import as_tensors, shapes_only
 
         if tuple(saved.vocabulary.words[:2]) != STREAM_SYMBOLS or not isinstance(self.tokenizer, str):
             raise FormatError(

@@ -16,21 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from unhot.errors import ConfigError
+from unhot.nn.attention import AttentionBlock
 from unhot.nn.bodies.body import Body, State, body
 from unhot.specs import Range
-
-WIDER = 4  # units of the inner layer, as a multiple
-
-
-class AttentionBlock(nn.Module):
-    """A layer: attention, then two linear maps."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.query, self.key_value = nn.Linear(width, width), nn.Linear(width, 2 * width)
-        self.out, self.inner = nn.Linear(width, width), nn.Linear(width, WIDER * width)
-        self.outer = nn.Linear(WIDER * width, width)
 
 
 @body("transformer")
@@ -48,7 +36,7 @@ class Transformer(Body):
         if width % self.heads:
             raise ConfigError(f"transformer:heads={self.heads}: must divide the width of {width}")
         self.enter = nn.Identity() if width == self.dim else nn.Linear(self.dim, width)
-        self.blocks = nn.ModuleList(AttentionBlock(width) for _ in range(self.layers))
+        self.blocks = nn.ModuleList(AttentionBlock(width, self.heads) for _ in range(self.layers))
         self.norm = nn.LayerNorm(width)
 
     def begin(self, batch: int) -> State:
@@ -67,19 +55,9 @@ class Transformer(Body):
             assert isinstance(block, AttentionBlock)
             known = torch.cat([memory, x], dim=1)
             after.append(known[:, known.shape[1] - self.context + 1 :])
-            x = x + self.drop(self._attend(block, x, known, bias))
-            x = x + self.drop(block.outer(torch.relu(block.inner(block.second(x)))))
+            x = x + self.drop(block.attend(block.first(x), block.first(known), bias))
+            x = x + self.drop(block.mapped(x))
         return self.drop(self.norm(x)), tuple(after)
-
-    def _attend(self, block: AttentionBlock, x: Tensor, known: Tensor, bias: Tensor) -> Tensor:
-        """Return what the words of x find among all known ones."""
-        batch, steps, width = x.shape
-        query = block.query(block.first(x)).view(batch, steps, self.heads, -1).transpose(1, 2)
-        both = block.key_value(block.first(known)).view(batch, known.shape[1], 2, self.heads, -1)
-        key, value = both.permute(2, 0, 3, 1, 4)
-        found = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias.to(query.dtype))
-        out: Tensor = block.out(found.transpose(1, 2).reshape(batch, steps, width))
-        return out
 
     def _bias(self, steps: int, seen: Tensor) -> Tensor:
         """Return what is added to the scores: [batch, heads, steps, context - 1 + steps]."""

@@ -2,7 +2,7 @@
 
     in_vectors        float32 [words, dim]: the vectors of the words
     out_vectors       float32 [rows, dim]: output vectors; row i belongs to word i if the config says
-                      `"out_rows_are_words": true`
+                      `"out_rows_are_words": true`; if it says `"tied": true`, they are the in_vectors
 
 A model with n-grams has
 
@@ -70,13 +70,14 @@ def read(path: Path, options: Options = ALL) -> Table:
 
 def as_table(path: Path, saved: SavedModel, options: Options) -> Table:
     """Return the vectors of an open model as a table; vectors of n-grams are composed."""
-    name = f"{options.which}_vectors"
+    tied = options.which == "out" and saved.config.get("tied") is True
+    name = "in_vectors" if tied else f"{options.which}_vectors"
     if name not in saved.tensors:
         raise FormatError(
             f"{path}: row 0: this model has no vectors of words: the tensor {name!r} is missing; it has "
             f"{', '.join(sorted(saved.tensors))}"
         )
-    if options.which == "out":
+    if name == "out_vectors":
         _check_output(path, saved)
     words, counts = _words(path, saved, options)
     if options.which == "in" and has_ngrams(saved):
