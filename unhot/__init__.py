@@ -42,6 +42,11 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from unhot.models.skip_markov import SkipMarkov as SkipMarkov
     from unhot.models.skipgram import SkipGram as SkipGram
     from unhot.models.svd import SVD as SVD
+    from unhot.models.towers.gru4rec import GRU4Rec as GRU4Rec
+    from unhot.models.towers.mind import MIND as MIND
+    from unhot.models.towers.sasrec import SASRec as SASRec
+    from unhot.models.towers.sdm import SDM as SDM
+    from unhot.models.towers.youtube_dnn import YouTubeDNN as YouTubeDNN
     from unhot.train.checkpoint import Checkpoint as Checkpoint
     from unhot.vectors.store import Vectors as Vectors
     from unhot.vocab.vocabulary import Vocabulary as Vocabulary

@@ -22,6 +22,7 @@ from unhot.corpus.reading.sources import TextReader, lines_of
 from unhot.errors import Diverged, whole
 from unhot.evaluate.figures import Figures
 from unhot.evaluate.language import LanguageFigures, measure_language
+from unhot.models.descent import rates_of
 from unhot.models.load import models_of
 from unhot.models.mixture import Mixture
 from unhot.models.neural_lm import NeuralLM
@@ -200,7 +201,7 @@ class _Comparison:
 
     def _layer(self, grams: NGramModel, row: LanguageRow) -> Iterator[LanguageRow]:
         """Yield the rows of a layer: one for each seed, and a mixture with the n-grams."""
-        rates = [factor * self.settings.model(row.name, 1, None).usual_lr for factor in FACTORS]
+        rates = [factor * rates_of(self.settings.model(row.name, 1, None))["usual_lr"] for factor in FACTORS]
         lr = self.settings.lr or min(rates, key=partial(self._tuning_loss, row.name))
         for seed in range(1, self.settings.seeds + 1):
             model = self.settings.model(row.name, seed, lr)

@@ -214,7 +214,7 @@ class _Work:
         chosen: RecommenderModel | None = None
         kind = models_of("recommend")[row.name]
         fits, asks = getattr(kind, "grid", None) or GRIDS.get(row.name, USUAL)
-        for fitted, settings in self._fitted(kind, fits):
+        for fitted, settings in self._fitted(kind, fits, seconds):
             for ask in asks:
                 asked = dataclasses.replace(fitted, **ask)
                 asked.fit_state = dataclasses.replace(fitted.fit_state, made={})
@@ -243,8 +243,13 @@ class _Work:
         found = measure_cases(model, self.tests, "test", self.leave_out)
         return dataclasses.replace(found, split=self.split, learned_from=learned_from)
 
-    def _fitted(self, kind: type[Any], fits: list[Settings]) -> Iterator[tuple[Any, Settings]]:
-        """Yield the model fitted with each of its settings."""
+    def _fitted(
+        self, kind: type[Any], fits: list[Settings], seconds: float
+    ) -> Iterator[tuple[Any, Settings]]:
+        """Yield the model fitted with each of its settings.
+
+        A model whose training can be limited gets its share of the time, of which the last fit has one, too.
+        """
         name = kind.name
         if name == "ease":
             self._check_ease()
@@ -252,7 +257,8 @@ class _Work:
             needed = "side values (--side, --items)" if name == "eges" else "bookings (--booked)"
             raise DataError(f"left out: the log has no {needed}")
         names = {field.name for field in dataclasses.fields(kind)}
-        shared = {name: value for name, value in self.shared.items() if name in names}
+        limits = {"minutes": max(seconds, 1.0) / 60 / (1 + len(fits))}
+        shared = {name: value for name, value in (limits | self.shared).items() if name in names}
         for settings in fits or self._recent():
             watched = Watched(self.validation, self.leave_out)
             yield _whole(kind(**shared, **settings).fit(self.train, validation=watched)), settings

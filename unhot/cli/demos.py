@@ -292,7 +292,7 @@ def _show_customers(model: unhot.Item2Vec, shop: Shop) -> None:
     names = dict(zip(shop.items, shop.item_names, strict=True))
     click.echo("")
     for customer in shop.users[:2]:
-        had = [model.catalogue.words[i] for i in model.answers.user_history(customer)[-3:]]
+        had = [model.catalogue.words[i] for i in model.answers.history_of(customer).ids[-3:]]
         click.echo(f"{customer} had {', '.join(names[item] for item in had)}")
         found = model.recommend(customer, 3)
         click.echo(f"{' ' * len(customer)} may like {', '.join(each.name or each.item for each in found)}")

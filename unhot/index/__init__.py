@@ -2,5 +2,6 @@
 
 from unhot.index.exact import Exact
 from unhot.index.hnsw import Hnsw, HnswSettings
+from unhot.index.inner import InnerProduct
 
-__all__ = ["Exact", "Hnsw", "HnswSettings"]
+__all__ = ["Exact", "Hnsw", "HnswSettings", "InnerProduct"]
