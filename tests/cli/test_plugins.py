@@ -10,9 +10,14 @@ import pytest
 
 PLUGINS = Path(commands.__file__).parent / "plugins"
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "models"
-RECOMMENDER, LANGUAGE_MODEL, CLASSIFIER = (
+RECOMMENDER, TOWER, LANGUAGE_MODEL, CLASSIFIER = (
     folder / f"toy_{name}.py"
-    for folder, name in ((DOCS, "recommender"), (PLUGINS, "language_model"), (PLUGINS, "classifier"))
+    for folder, name in (
+        (DOCS, "recommender"),
+        (DOCS, "tower"),
+        (PLUGINS, "language_model"),
+        (PLUGINS, "classifier"),
+    )
 )
 LETTERS = "abcdefg"
 GRAPH = '''"""Rings: vectors of the nodes of a graph, of few numbers."""
@@ -83,6 +88,44 @@ def test_a_recommender(log, tmp_path):
     assert {user: len(answer) > 0 for user, answer in answers.items()} == {"u0": True, "u1": True}
     assert "'tally'" in refused("recommend", "evaluate", tmp_path / "m")
     assert "unigrams" in refused("recommend", "train", log, "-o", tmp_path / "n", "--model", "unigrams")
+
+
+def test_a_tower(log, tmp_path):
+    pytest.importorskip("torch")
+    plugin, small = (
+        ("--plugin", TOWER),
+        ("--dim", 8, "--epochs", 15, "--lr", 0.05, "--units", 16, "--batch", 32),
+    )
+    how = (*small, "--output", "softmax", "--split", "leave-last-out", "--with-users", "-q")
+    ok("recommend", "train", log, "-o", tmp_path / "m", "--model", "last-and-mean", *how, *plugin)
+    found = json.loads(ok("recommend", "evaluate", tmp_path / "m", "--at", "1", "--json", *plugin))
+    assert (found["model"], found["users"]) == ("last-and-mean", 40)
+    assert found["recall@1"] == 0.5  # the next letter; nobody had f or g before the last two events
+    answers = json.loads(ok("recommend", "for", tmp_path / "m", "--json", *plugin, "u0", "-k", 1))
+    assert [each["item"] for each in answers["u0"]] == ["e"]
+    assert json.loads(ok("info", tmp_path / "m", "--json"))["units"] == 16
+    assert "--plugin FILE" in refused("recommend", "evaluate", tmp_path / "m")
+    names = ("--models", "last-and-mean", "popularity")
+    ok("recommend", "compare", log, *names, *plugin, "-o", tmp_path / "c", "-q", "--minutes", 0.01)
+    assert rows_of(tmp_path / "c.csv")["last-and-mean"]["settings"] == "defaults"
+
+
+def test_a_model_that_extends_a_tower(log, tmp_path):
+    """It takes the tower of its base class; one without any tower says so."""
+    pytest.importorskip("torch")
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from unhot.models.model import model\n"
+        "from unhot.models.towers.sasrec import SASRec\n"
+        "from unhot.models.towers.tower_model import TowerModel\n"
+        "@model('mine', family='recommend')\n@dataclass(kw_only=True)\nclass Mine(SASRec): pass\n"
+        "@model('none', family='recommend')\n@dataclass(kw_only=True)\nclass Without(TowerModel): pass\n"
+    )
+    how = ("--dim", 8, "--epochs", 1, "-q", "--plugin", tmp_path / "mine.py")
+    ok("recommend", "train", log, "-o", tmp_path / "m", "--model", "mine", *how)
+    assert "c" in ok("recommend", "for", tmp_path / "m", "--history", "b", *how[-2:])
+    told = refused("recommend", "train", log, "-o", tmp_path / "n", "--model", "none", *how)
+    assert "none: has no tower; register one with @tower('none')" in told
 
 
 def test_item_vectors_of_a_plugin_have_neighbors(log, tmp_path):
@@ -205,20 +248,20 @@ from typing import NamedTuple
 import numpy as np
 from unhot.models.model import model
 from unhot.models.recommender_model import RecommenderModel
-from unhot.models.settings import EventFields
+from unhot.models.settings import FeatureFields
 
 class Taken(NamedTuple):
     taken: object  # [items]
 
 @model("devices", family="recommend")
 @dataclass(kw_only=True)
-class Devices(EventFields, RecommenderModel):
+class Devices(FeatureFields, RecommenderModel):
     grid = ([{}], [{}])
 
     def count(self, log, tells):
-        (name,) = log.event_features
-        tells.say(f"{name}: {log.event_features[name].categories}; users: {[*log.user_features]}")
-        of_device = log.ids_of_lines[log.event_features[name].values == 0]
+        name, *others = log.features
+        tells.say(f"{name}: {log.features[name].categories}; others: {others}")
+        of_device = log.ids_of_lines[log.features[name].values == 0]
         return Taken(np.bincount(of_device, minlength=len(log.items)).astype(np.float32))
 
     def counted_from(self, tensors, items):
@@ -229,17 +272,15 @@ class Devices(EventFields, RecommenderModel):
 '''
 
 
-def test_a_model_learns_from_columns_of_events_and_users(tmp_path):
+def test_a_model_learns_from_columns_of_events(tmp_path):
     (tmp_path / "devices.py").write_text(DEVICES)
     rows = [f"u{n % 5},i{n % 4},{n},{7 if n % 3 else 9},{n}\n" for n in range(60)]
     (tmp_path / "log.csv").write_text("user,item,time,device,age\n" + "".join(rows))
     how = (
         "--plugin",
         tmp_path / "devices.py",
-        "--event",
-        "device",
-        "--user-side",
-        "age",
+        "--features",
+        "device,age",
         "--categories",
         "device",
     )
@@ -247,8 +288,8 @@ def test_a_model_learns_from_columns_of_events_and_users(tmp_path):
         "recommend", "train", tmp_path / "log.csv", "-o", tmp_path / "m", "--model", "devices", *how
     )
     assert ended.returncode == 0, ended.stderr
-    assert "event device: 2 categories; user_side age: numbers\n" in ended.stderr
-    assert "device: ['7', '9']; users: ['age']\n" in ended.stderr
+    assert "feature device: 2 categories; feature age: numbers\n" in ended.stderr
+    assert "device: ['7', '9']; others: ['age']\n" in ended.stderr
     compare = (
         "recommend",
         "compare",

@@ -39,6 +39,10 @@ def plugins_forgotten():
         for registry, names in before:
             registry.clear()
             registry.update(names)
+        if towers := sys.modules.get("unhot.nn.towers.tower"):  # with torch, which few commands import
+            for name, kind in [*towers.TOWERS.items()]:
+                if kind.__module__.startswith("unhot_plugin_"):
+                    del towers.TOWERS[name]
         for name in set(sys.modules) - modules:
             if name.startswith("unhot_plugin_"):
                 del sys.modules[name]
