@@ -13,7 +13,7 @@ from unhot.models.towers.tower_model import ExampleFields, TowerModel
 class MIND(ExampleFields, TowerModel):
     """Recommend what suits one of several interests of a user."""
 
-    length: Annotated[int, Range(1, 10_000)] = 20  # events of a history that the model reads
+    length: Annotated[int, Range(1, 10_000)] = 10  # events of a history that the model reads
     interests: Annotated[int, Range(1, 64)] = 4  # at most; a history of n events has at most log2 n
     rounds: Annotated[int, Range(1, 100)] = 3  # rounds of routing
     # how much training prefers the interest nearest to the target; 0: all count alike

@@ -50,7 +50,8 @@ class ExampleFields:
 class TowerModel(FeatureFields, DescentFields, EpochFields, RecommenderModel):
     """Settings of a recommender with a tower."""
 
-    output: Any = "sampled:k=1000"  # the output layer; any of unhot.nn, with settings after a colon
+    # the output layer; any of unhot.nn, with settings after a colon
+    output: Any = "sampled:k=1000,normalized=true,temperature=0.1"
     dim: Annotated[int, Range(1, 1 << 16)] = 64  # length of the vectors of items and users
     tie: bool | None = (
         None  # use the item vectors as output vectors, too  [default: where the layer allows it]
@@ -58,7 +59,7 @@ class TowerModel(FeatureFields, DescentFields, EpochFields, RecommenderModel):
     length: Annotated[int, Range(1, 10_000)] = 50  # events of a history that the model reads
     buckets: Annotated[int, Range(0, 1 << 16)] = 10  # of features that are numbers; 0: they are normalized
     dropout: Annotated[float, Range(0)] = 0.3  # dropout probability
-    batch: Annotated[int, Range(1, 1 << 20)] = 128  # histories in a training step
+    batch: Annotated[int, Range(1, 1 << 20)] = 64  # histories in a training step
     epochs: Annotated[int, Range(1, 1 << 30)] = 100  # maximum number of passes over the log
     # with a split: stop after so many epochs without a better one on validation, and keep the best
     patience: Annotated[int, Range(1)] = 10
