@@ -174,7 +174,7 @@ def measure(run: Run, options: argparse.Namespace) -> None:
     row |= {"commit": commit(), "machine": machine()}
     new = not CSV.exists()
     with CSV.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+        writer = csv.DictWriter(file, COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
         if new:
             writer.writeheader()
         writer.writerow(row)
