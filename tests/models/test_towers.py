@@ -170,6 +170,7 @@ LEARNED = {
     "hierarchical": "sdm",
     "in_batch": "mind",
     "infrequent": "gru4rec",
+    "mixed:k=4,normalized=true,temperature=0.2": "sasrec",
     "nce": "sasrec",
     "negative": "youtube-dnn",
     "one_vs_all": "gru4rec",
