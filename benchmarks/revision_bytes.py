@@ -38,6 +38,7 @@ SESSIONS = {"session": "session", "booked": "booked", "market": "market", "rejec
 TYPES = {"user_type": "user_type", "item_type": "price"}
 SIDES = {"items": "items.csv", "side": "market,price"}
 SPLIT = {"split": "leave-last-out", "refit": True}
+EVENTS = {"features": "user_type,price", **SHORT}  # of towers
 STOPPED = {**SEED, "epochs": 20, "patience": 1}  # the loss of held-out data soon rises
 # every registered model, and what is trained by other code: other engines and layers, early stopping, users
 TRAINED = {
@@ -73,6 +74,11 @@ TRAINED = {
     "ease": TrainedKind("EASE", "recommend"),
     "session-knn": TrainedKind("SessionKNN", "recommend", {"session": "session"}),
     "skip-markov": TrainedKind("SkipMarkov", "recommend"),
+    "sasrec": TrainedKind("SASRec", "recommend", EVENTS),
+    "gru4rec": TrainedKind("GRU4Rec", "recommend", {**SHORT, **SPLIT}),
+    "youtube-dnn": TrainedKind("YouTubeDNN", "recommend", {**EVENTS, **SIDES}),
+    "mind": TrainedKind("MIND", "recommend", EVENTS),
+    "sdm": TrainedKind("SDM", "recommend", {**SHORT, **SIDES}),
     "graph-vectors": TrainedKind("GraphVectors", "graph", SHORT),
 }
 

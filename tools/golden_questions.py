@@ -28,6 +28,11 @@ INPUTS, MODELS = GOLDEN / "inputs", GOLDEN / "models"
 KNOWN = ("cat", "bread", "river", "i0003", "i0006", "i0012", "n0", "n5", "n20")  # words, items, nodes
 UNSEEN = "riverside"
 HISTORY = ["i0003", "i0006"]
+TIMES = (60, 120, 180, 240, 3600)
+EVENTS = [  # so many that there are several interests, with a pause before the last one
+    {"item": item, "time": time, "user_type": "known", "market": time % 180 // 60, "price": price}
+    for item, time, price in zip((*HISTORY, "i0012", "i0001", "i0009"), TIMES, "25413", strict=True)
+]
 SENTENCES = ["the old cat sleeps near the river", "a xylophone smells of fresh bread", "the dog barks"]
 WORD_MODELS = unhot.SkipGram, unhot.CBOW, unhot.FastText
 LANGUAGE_MODELS = unhot.NGramModel, unhot.NeuralLM, unhot.Mixture
@@ -168,6 +173,9 @@ def recommender_queries(model: Any) -> Iterator[tuple[str, Any]]:
     yield f"similar({HISTORY[0]})", model.similar(HISTORY[0], k=4)
     if model.with_users:
         yield "recommend(u0002)", model.recommend("u0002", k=4)
+    if hasattr(model, "user_vectors"):
+        yield "user_vectors", model.user_vectors([HISTORY, EVENTS, []])
+        yield "recommend(events)", model.recommend(EVENTS, k=3)
     if isinstance(model, unhot.EGES):
         if model.combine == "weighted":  # otherwise all parts have the same weight
             yield f"explain({HISTORY[0]})", model.explain(HISTORY[0])

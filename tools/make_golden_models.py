@@ -41,7 +41,11 @@ HELD_OUT = str(SOURCES / "held_out.txt")
 SPLIT = {"split": "leave-last-out"}
 SESSION = {"session": "session", "booked": "booked", "market": "market", "rejected": "rejected"}
 MIXED = "mixed:k=8,temperature=0.5,correct=false,batch=32,normalized=true,bias=true"
+NORMALIZED = {"features": "market,price", "categories": "market", "buckets": 0}
+COSINES = "in_batch:normalized=true,temperature=0.2"
 SIDES = {"items": str(SOURCES / "items.csv"), "side": "market,price"}
+TOWER: dict[str, Any] = {"dim": 6, "epochs": 3, "lr": 0.02, "batch": 16, "warmup": 0, "length": 12}
+FEATURES = {"features": "user_type,price", "buckets": 3}
 
 Recipe = Callable[[Path], None]  # trains a model and saves it to a folder
 
@@ -120,6 +124,11 @@ def classifier(source: str = "labelled.txt", **settings: Any) -> Recipe:
 def items(kind: str, **settings: Any) -> Recipe:
     """Return a recipe of a recommender."""
     return fitted(kind, "log.csv", **settings)
+
+
+def tower(kind: str, **settings: Any) -> Recipe:
+    """Return a recipe of a deep retrieval model."""
+    return items(kind, **{**TOWER, **settings})
 
 
 def _calibrated(folder: Path) -> None:
@@ -229,6 +238,11 @@ RECIPES: dict[str, Recipe] = {
     "eges": items("EGES", **ITEMS, **SIDES),
     "eges-mean": items("EGES", **ITEMS, **SIDES, combine="mean", answer="next"),
     "session": items("SessionVectors", **ITEMS, **SESSION, user_type="user_type", item_type="market,price"),
+    "sasrec": tower("SASRec", **FEATURES, blocks=1, output="sampled:k=6", with_users=True),
+    "gru4rec": tower("GRU4Rec", units=5, output="softmax", **SPLIT, refit=True),
+    "youtube-dnn": tower("YouTubeDNN", **FEATURES, **SIDES, units=12, output=COSINES),
+    "mind": tower("MIND", **NORMALIZED, units=5, interests=3, output="nce:k=6,bias=true", tie=False),
+    "sdm": tower("SDM", **SPLIT, **SIDES, short=3, pause=10.0, heads=2, output="hierarchical"),
     # graphs
     "graph-vectors": fitted("GraphVectors", "edges.txt", **NODES, hold_out=0.15),
     "graph-vectors-torch": fitted("GraphVectors", "edges.txt", **NODES, p=0.25, q=4.0, engine="torch"),
@@ -239,6 +253,7 @@ RECIPES: dict[str, Recipe] = {
     "glove-stopped": stopped("GloVe", "text.txt", dim=6, window=3, min_count=1, epochs=6),
     "neural-stopped": stopped("NeuralLM", "text.txt", **NET, validation=HELD_OUT),
     "item2vec-stopped": stopped("Item2Vec", "log.csv", **ITEMS, **SPLIT),
+    "sasrec-stopped": stopped("SASRec", "log.csv", **TOWER, **SPLIT, blocks=1, output="softmax"),
     "classifier-checkpoint": cut_off("Classifier", "labelled.txt", dim=5, epochs=10),
 }
 

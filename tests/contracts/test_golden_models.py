@@ -1,4 +1,4 @@
-"""Models that commit 22ab9f2 saved still load, and still give the same answers (tests/golden/README.md).
+"""Models that earlier commits saved still load, and still give the same answers (tests/golden/README.md).
 
 tools/make_golden_models.py made them. tools/golden_questions.py queries them, and golden_answers.py compares.
 """
