@@ -1,10 +1,14 @@
 """Deep retrieval models: what they learn from, how they are trained, resumed, saved and asked."""
 
 import dataclasses
+import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from grids import crossed
+from grids import crossed, soak_only
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -358,6 +362,45 @@ def test_minutes_end_a_training():
     assert model.complete
     assert 0.25 < model.history.seconds < 20
     assert rates[-1] < 0.2 * max(rates)
+
+
+TWO = """
+import json, os, sys
+import unhot
+from unhot.models.load import all_models
+file, place = sys.argv[1:]
+rows, kinds = json.load(open(file))
+found = {}
+for name, settings in kinds.items():
+    model = all_models()[name](**settings).fit(rows)
+    vectors = [model.user_vectors([["i1", "i2"], ["i9"]]), model.out_vectors.vectors]
+    found[name] = [model.history.validation, *(each.tolist() for each in vectors)]
+rank = os.environ["RANK"]
+json.dump(found, open(f"{place}/{rank}.json", "w"))
+os._exit(0)  # gloo's threads may abort an orderly end
+"""
+
+
+@soak_only  # importing what processes share takes each of them seven seconds
+def test_two_processes_learn_what_one_learns(tmp_path):
+    """Each takes half of every batch; all histories have the same length, so both halves count alike."""
+    same = {**SMALL, "batch": 6, "epochs": 2, "lr": 0.3, "clip": 0.0, "optimizer": "sgd"}
+    kinds = {name: {**OWN[name], **same, "split": "leave-last-out", **FEATURES} for name in NAMES}
+    kinds = {name: {**how, **({"examples": 3} if "examples" in how else {})} for name, how in kinds.items()}
+    (tmp_path / "two.py").write_text(TWO)
+    (tmp_path / "given.json").write_text(json.dumps([DEVICE_ROWS, kinds]))
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", tmp_path / "two.py"]
+    given = [sys.executable, *map(str, [*command, tmp_path / "given.json", tmp_path])]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(given, capture_output=True, text=True, timeout=240, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    one, other = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2))
+    assert one == other
+    for name, (validation, users, out) in one.items():
+        alone = all_models()[name](**kinds[name]).fit(DEVICE_ROWS)
+        assert validation == pytest.approx(alone.history.validation, rel=1e-3), name
+        assert np.array(users) == pytest.approx(alone.user_vectors([["i1", "i2"], ["i9"]]), abs=1e-4), name
+        assert np.array(out) == pytest.approx(alone.out_vectors.vectors, abs=1e-4), name
 
 
 # ---- folders that are damaged
