@@ -30,6 +30,7 @@ LAYERS = (
     "negative:k=5",
     "adaptive",
     "in_batch",
+    "mixed:k=1000",
     "differentiated",
 )
 COLUMNS = ("tensorflow", "size", "round", "tool", "threads", "ms", "memory_mb", "others_cores")
