@@ -90,7 +90,8 @@ Logs (logs.py), read as events, and files about items:
 
 Recommenders (recommenders.py), loaded and asked:
 
-    model-recommender every kind, with names and logs
+    model-recommender every kind but towers, with names and logs
+    model-tower       every tower, with features, side values and logs, and one that was cut off
     log-folder        a kept log, opened, cut and read
 
 Lists that a user writes, and settings (lists.py):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,15 @@ import numpy as np
 import unhot
 from readers.corpora import check_corpus
 from readers.reader import MEGABYTE, Files, Reader, files_below
+from unhot.errors import Diverged
 from unhot.evaluate.recommending import evaluate_recommender
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log
 from unhot.logs.splitting import split_log
-from unhot.models.load import all_models
+from unhot.models.load import all_models, load_unfinished
 from unhot.models.recommender_model import RecommenderModel
+from unhot.models.towers.tower_model import TowerModel
+from unhot.train.progress import Progress
 
 ITEMS = ["a", "b", "caf\u00e9", "x y", "e", "f"]
 ROWS = [
@@ -37,6 +41,18 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("eges", {"dim": 3, "epochs": 1, "output": "negative:k=5", "side": "side"}),
     ("session", {"dim": 3, "epochs": 1, "output": "negative:k=5", **MARKED, **TYPED}),
 ]
+SMALL: dict[str, Any] = {"dim": 4, "batch": 4, "epochs": 2, "length": 5, "warmup": 0}
+COLUMNS = {"features": "kind,booked", "side": "side"}
+# towers: one with each way to keep features, sides, several interests, trees, and a training cut off
+TOWERS: list[tuple[str, dict[str, Any]]] = [
+    ("sasrec", {**COLUMNS, "blocks": 1, "output": "sampled:k=2"}),
+    ("gru4rec", {"units": 3, "output": "hierarchical"}),
+    ("youtube-dnn", {**COLUMNS, "units": 3, "buckets": 0, "output": "in_batch:normalized=true"}),
+    ("mind", {**COLUMNS, "units": 3, "interests": 2, "tie": False, "output": "nce:k=2,bias=true"}),
+    ("sdm", {"side": "side", "short": 2, "heads": 2, "output": "softmax"}),
+    ("sasrec", {"blocks": 1, "output": "softmax"}),
+]
+HISTORY = [{"item": "a", "time": 3, "kind": "old", "booked": 1}, "x y", {"item": "caf\u00e9", "color": 1}]
 
 
 def recommender_seeds(folder: Path) -> list[Files]:
@@ -70,6 +86,51 @@ def read_recommender(folder: Path, rng: random.Random) -> str:
     return "" if len({each.item for each in found}) == len(found) <= 3 else f"recommended {found}"
 
 
+def tower_seeds(folder: Path) -> list[Files]:
+    """Return folders with a tower of each kind, and with a training that was cut off."""
+    found = []
+    for number, (name, how) in enumerate(TOWERS):
+        more = {"with_users": number % 2 == 0, "split": "leave-last-out"}
+        kind: Any = all_models()[name]
+        stop = [_interrupt] if number == len(TOWERS) - 1 else []
+        kind(threads=1, **SMALL, **more, **how).fit(ROWS, callbacks=stop).save(folder / str(number) / "m")
+        found.append(files_below(folder / str(number)))
+    return found
+
+
+def _interrupt(progress: Progress) -> None:
+    if progress.event == "epoch":
+        raise KeyboardInterrupt
+
+
+def read_tower(folder: Path, rng: random.Random) -> str:
+    """Load a tower and ask it for vectors and items; go on with a training that was cut off."""
+    with np.errstate(all="ignore"):  # a damaged number may be NaN
+        model = load_unfinished(folder / "m") if rng.random() < 0.3 else unhot.load(folder / "m")
+        if not isinstance(model, TowerModel):
+            return "a model of another kind"
+        histories = [HISTORY, HISTORY[:1], []]
+        users = model.user_vectors(histories)
+        if len(users) != len(histories) or users.shape[-1] != model.dim:
+            return f"user vectors {users.shape}"
+        found = model.recommend_many(histories, 3, exclude_seen=rng.random() < 0.5)
+        if (log := model.learned.record.kept.log) is not None:
+            model.recommend_many(log.user_words[:2], 2)
+        evaluate_recommender(model)
+        if not model.complete and model.config() == _cut_off().config():
+            with contextlib.suppress(Diverged):
+                model.resume(ROWS)
+    wrong = [each for each in found if len({one.item for one in each}) != len(each) or len(each) > 3]
+    return f"recommended {wrong}" if wrong else ""
+
+
+def _cut_off() -> Any:
+    """Return the model of the training that was cut off, untrained."""
+    name, how = TOWERS[-1]
+    kind: Any = all_models()[name]
+    return kind(threads=1, split="leave-last-out", **SMALL, **how)
+
+
 def log_seeds(folder: Path) -> list[Files]:
     """Return kept logs: with users, times and side columns, and with sessions alone."""
     features = ("kind", "booked", "rejected")
@@ -94,5 +155,6 @@ def read_kept_log(folder: Path, rng: random.Random) -> str:
 
 READERS = [
     Reader("model-recommender", recommender_seeds, read_recommender, slack=16 * MEGABYTE),
+    Reader("model-tower", tower_seeds, read_tower, slack=16 * MEGABYTE, share=0.2),
     Reader("log-folder", log_seeds, read_kept_log, slack=16 * MEGABYTE),
 ]
