@@ -85,15 +85,13 @@ def _as_numbers(feature: Feature) -> Doubles:
     return rounded
 
 
-class LookedUp(NamedTuple):
-    """The rows of several features of some events; each feature has its own range of rows."""
+def look_up_all(
+    known: Sequence[FeatureRows], given: Mapping[str, Feature], events: int
+) -> tuple[Ids, Floats] | None:
+    """Return the rows of all features, -1: none, and their weights, [events, features]; None: no features.
 
-    rows: Ids  # [events, features], -1: none
-    weights: Floats  # [events, features]
-
-
-def look_up_all(known: Sequence[FeatureRows], given: Mapping[str, Feature], events: int) -> LookedUp | None:
-    """Return the rows of all features; None if there are none. One that is not given has no values."""
+    Each feature has its own range of rows. One that is not given has no values.
+    """
     rows, weights = np.full((events, len(known)), -1, np.int32), np.ones((events, len(known)), np.float32)
     first = 0
     for number, feature in enumerate(known):
@@ -101,7 +99,7 @@ def look_up_all(known: Sequence[FeatureRows], given: Mapping[str, Feature], even
             found, weights[:, number] = feature.look_up(given[feature.name])
             rows[:, number] = np.where(found < 0, -1, found + first)
         first += feature.size
-    return LookedUp(rows, weights) if known else None
+    return (rows, weights) if known else None
 
 
 class SideRows(NamedTuple):
@@ -120,12 +118,11 @@ def side_rows(sides: SideValues, items: int, buckets: int) -> SideRows:
     pairs = [word.partition("=")[::2] for word in sides.words]
     names = [*dict.fromkeys(name for name, _ in pairs)]
     column_of = np.array([names.index(name) for name, _ in pairs], np.int32)
-    words = [word for _, word in pairs]
     rows, weights = np.zeros(len(pairs), np.int32), np.zeros(len(pairs), np.float32)
     first = 0
     for number, name in enumerate(names):
         own = np.flatnonzero(column_of == number)
-        values = Feature(np.arange(own.size, dtype=np.int32), [words[i] for i in own])
+        values = Feature(np.arange(own.size, dtype=np.int32), [pairs[i][1] for i in own])
         numbers = _as_numbers(values)
         feature = values if np.isnan(numbers).any() else Feature(numbers.astype(np.float32))
         entries = feature.at(np.searchsorted(own, sides.ids[column_of[sides.ids] == number]))

@@ -133,8 +133,7 @@ class KeptLog(NamedTuple):
         if not ids.size:
             return cls(names, None, sides)
         fits = are_lines(ids, starts, user_of.size, len(item_words), filled=True)
-        known = fits and -1 <= user_of.min() <= user_of.max() < len(user_words)
-        if not known:
+        if not fits or not -1 <= user_of.min() <= user_of.max() < len(user_words):
             raise FormatError("the log of a recommender is damaged: train it again")
         times, features = EventColumns.of_tensors(tensors, LOG, ids.size)
         log = Sequences(ids, starts, item_words, user_of, user_words, times, NONE, {}, {}, features=features)

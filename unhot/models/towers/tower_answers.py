@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.index.best import ExcludedRows, best
-from unhot.index.hnsw import HnswSettings
-from unhot.index.inner import InnerProduct
 from unhot.index.lengths import units
 from unhot.items.feature_rows import FeatureRows, feature_tensors, look_up_all
 from unhot.items.histories import Histories, WeightedItems, newest
@@ -83,20 +81,6 @@ class TowerAnswers(ItemAnswers):
     """Answers by user vectors of a tower; of several interests of a user the best counts for each item."""
 
     learned: Any
-
-    @property
-    def by_rows(self) -> bool:
-        """Whether the layer has a row for each item."""
-        rows: bool = self.learned.layer.rows_are_words
-        return rows
-
-    @functools.cached_property
-    def search(self) -> InnerProduct:
-        """The search for the items with the highest scores."""
-        params, how = self.learned.params, self.settings
-        graph = HnswSettings() if how.approximate else None
-        bias = params.out_bias if params.out_bias.size else None
-        return InnerProduct(params.out_vectors, bias, graph=graph, threads=how.threads)
 
     def newest(self, histories: Histories) -> WeightedItems:
         """Return the last items of each history, which new items are compared with."""

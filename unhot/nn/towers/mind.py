@@ -44,28 +44,23 @@ class MINDTower(Tower):
         """Return the interests after the last event; those that a short history lacks are zeros."""
         vectors = self.shared(self.dropout(events.sums(batch.items, None, None)))  # [batch, steps, dim]
         there = batch.there[:, :, None]
-        capsules = self._routed(vectors, self.start[batch.numbers.clamp(min=0)], there)
+        wanted = there.sum(dim=1).clamp(min=2).log2().floor()  # interests of each history
+        kept = torch.arange(self.start.shape[1], device=there.device) < wanted
+        logits = self.start[batch.numbers.clamp(min=0)].masked_fill(~kept[:, None], -torch.inf)
+        capsules = self._routed(vectors, logits, there)
         context = events.of_features(batch.rows, batch.weights)
         own = vectors.new_zeros(len(vectors), self.dim) if context is None else at_place(context, batch.last)
         known = torch.cat([capsules, own[:, None].expand_as(capsules)], dim=2)
-        kept = torch.arange(capsules.shape[1], device=there.device) < self._wanted(there)
         found: Tensor = self.layers(known) * kept[:, :, None]
         return found[:, None]
 
     def _routed(self, vectors: Tensor, logits: Tensor, there: Tensor) -> Tensor:
         """Return the capsules [batch, interests, dim]; the gradient goes through the last round alone."""
-        kept = torch.arange(logits.shape[2], device=there.device) < self._wanted(there)
-        logits = logits.masked_fill(~kept[:, None], -torch.inf)
         fixed = vectors.detach()
         for _ in range(self.rounds - 1):
             found = squash((logits.softmax(dim=2) * there).transpose(1, 2) @ fixed)
             logits = logits + fixed @ found.transpose(1, 2)
         return squash((logits.softmax(dim=2) * there).transpose(1, 2) @ vectors)
-
-    @staticmethod
-    def _wanted(there: Tensor) -> Any:
-        """Return log2 of the number of events, at least 1: [batch, 1]."""
-        return there.sum(dim=1).clamp(min=2).log2().floor()
 
     def chosen(self, interests: Tensor, targets: Tensor) -> Tensor:
         """Return the interests weighted by their products with the target's output vector."""

@@ -61,8 +61,7 @@ class SDMTower(Tower):
 
     def sessions(self, batch: EventBatch) -> Tensor:
         """Return which events are of the short session: bool [batch, steps]."""
-        age = batch.numbers
-        now: Tensor = batch.there & (age < self.short)
+        now: Tensor = batch.there & (batch.numbers < self.short)
         if not self.pause or batch.gaps is None:
             return now
         late: Tensor = (batch.gaps > self.pause) & batch.there
