@@ -225,6 +225,52 @@ def test_the_order_of_events_is_learned_through_every_layer(output, tmp_path):
             assert [each.score for each in best] == pytest.approx(np.sort(row)[::-1][:3], abs=1e-4)
 
 
+def planted_tastes(users=200, events=16, tastes=16, each=3, seed=1):
+    """Users with two to four tastes, between which they alternate at random."""
+    rng, rows = np.random.default_rng(seed), []
+    for user in range(users):
+        own = rng.choice(tastes, rng.integers(2, 5), replace=False)
+        for step in range(events):
+            rows.append((f"u{user}", f"i{rng.choice(own)}.{rng.integers(each)}", 600 * user + step))
+    return rows
+
+
+def test_several_interests_know_several_tastes():
+    """Tastes have 3 items, so those of a user have at most 12."""
+    rows, found = planted_tastes(), []
+    how = {"dim": 6, "units": 32, "examples": 8, "batch": 32, "lr": 0.08, "epochs": 15, "patience": 100}
+    for interests in (1, 4):
+        model = make("mind", **how, interests=interests, split="leave-last-out").fit(rows)
+        found.append(evaluate_recommender(model, ks=(12,), exclude_seen=False).figures["recall@12"])
+    assert found[1] > found[0] + 0.1
+
+
+def planted_brands(users, seed, brands=6, each=12):
+    """Users whose first item has a brand, which decides the last one; in between all see the same."""
+    rng, rows = np.random.default_rng(seed), []
+    for user in range(users):
+        brand = rng.integers(brands)
+        line = [f"i{brand}.{rng.integers(each)}", "n0", "n1", f"box{brand}"]
+        for step, item in enumerate(line):
+            row = {"user": f"u{user}", "item": item, "time": 1000 * user + step}
+            rows.append(row | {"brand": None if step else f"b{brand}"})
+    return rows
+
+
+def test_the_side_values_of_old_events_decide():
+    """The short session of two events is the same for all: without the long one it is a guess among six."""
+    rows, asked, found = planted_brands(150, seed=1), planted_brands(60, seed=1001), []
+    histories = [[each["item"] for each in asked[at : at + 3]] for at in range(0, len(asked), 4)]
+    expected = [each["item"] for each in asked[3::4]]
+    how = {"short": 2, "heads": 2, "examples": 0, "batch": 8, "lr": 0.05, "epochs": 12, "side": "brand"}
+    for long_term in (True, False):
+        model = make("sdm", **how, long_term=long_term).fit(rows)
+        best = [items(each)[0] for each in model.recommend_many(histories, 1, exclude_seen=False)]
+        found.append(np.mean([item == right for item, right in zip(best, expected, strict=True)]))
+    assert found[0] > 0.55
+    assert found[1] < 0.35
+
+
 # ---- trainings that are interrupted, stopped, repeated
 
 TRAINED = {"batch": 2, "epochs": 3, "output": "sampled:k=3", "split": "leave-last-out", "dropout": 0.2}
