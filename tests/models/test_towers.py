@@ -258,17 +258,20 @@ def planted_brands(users, seed, brands=6, each=12):
 
 
 def test_the_side_values_of_old_events_decide():
-    """The short session of two events is the same for all: without the long one it is a guess among six."""
-    rows, asked, found = planted_brands(150, seed=1), planted_brands(60, seed=1001), []
+    """The short session of two events is the same for all, so alone it answers the same for all."""
+    rows, asked = planted_brands(150, seed=1), planted_brands(60, seed=1001)
     histories = [[each["item"] for each in asked[at : at + 3]] for at in range(0, len(asked), 4)]
+    how = {"short": 2, "heads": 2, "examples": 0, "batch": 8, "lr": 0.05, "side": "brand"}
+    best = {}
+    for long_term, epochs in ((True, 12), (False, 1)):
+        model = make("sdm", **{**how, "epochs": epochs}, long_term=long_term).fit(rows)
+        found = model.recommend_many(histories, 1, exclude_seen=False)
+        best[long_term] = [items(each)[0] for each in found]
+    assert len({*best[False]}) == 1
     expected = [each["item"] for each in asked[3::4]]
-    how = {"short": 2, "heads": 2, "examples": 0, "batch": 8, "lr": 0.05, "epochs": 12, "side": "brand"}
-    for long_term in (True, False):
-        model = make("sdm", **how, long_term=long_term).fit(rows)
-        best = [items(each)[0] for each in model.recommend_many(histories, 1, exclude_seen=False)]
-        found.append(np.mean([item == right for item, right in zip(best, expected, strict=True)]))
-    assert found[0] > 0.55
-    assert found[1] < 0.35
+    right = np.mean([item == wanted for item, wanted in zip(best[True], expected, strict=True)])
+    guess = max(map(expected.count, expected)) / len(expected)  # the best that one answer for all can be
+    assert right > guess + 0.25
 
 
 # ---- trainings that are interrupted, stopped, repeated
