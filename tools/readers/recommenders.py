@@ -52,7 +52,11 @@ TOWERS: list[tuple[str, dict[str, Any]]] = [
     ("sdm", {"side": "side", "short": 2, "heads": 2, "output": "softmax"}),
     ("sasrec", {"blocks": 1, "output": "softmax"}),
 ]
-HISTORY = [{"item": "a", "time": 3, "kind": "old", "booked": 1}, "x y", {"item": "caf\u00e9", "color": 1}]
+HISTORY: list[Any] = [
+    {"item": "a", "time": 3, "kind": "old", "booked": 1},
+    "x y",
+    {"item": "caf\u00e9", "color": 1},
+]
 
 
 def recommender_seeds(folder: Path) -> list[Files]:
@@ -109,7 +113,7 @@ def read_tower(folder: Path, rng: random.Random) -> str:
         model = load_unfinished(folder / "m") if rng.random() < 0.3 else unhot.load(folder / "m")
         if not isinstance(model, TowerModel):
             return "a model of another kind"
-        histories = [HISTORY, HISTORY[:1], []]
+        histories: list[Any] = [HISTORY, HISTORY[:1], []]
         users = model.user_vectors(histories)
         if len(users) != len(histories) or users.shape[-1] != model.dim:
             return f"user vectors {users.shape}"
