@@ -162,6 +162,7 @@ def measure(run: Run, options: argparse.Namespace) -> None:
         "log": str(options.data / data.log),
         "output": LOSSES.get(run.loss),
         "ranks": str(ranks_file(run)),
+        "counts": str(counts_file(run.set)),
     }
     job |= {"prefixes": data.prefixes and str(options.data / data.prefixes)}
     try:
@@ -185,6 +186,11 @@ def measure(run: Run, options: argparse.Namespace) -> None:
 def ranks_file(run: Run) -> Path:
     """Return where the ranks of a run are kept."""
     return RANKS / ("-".join(map(str, run)).replace(" ", "_") + ".npy")
+
+
+def counts_file(name: str) -> Path:
+    """Return where the counts of the right items of a set are kept: the events of each, before the test."""
+    return RANKS / f"{name}-counts.npy"
 
 
 if __name__ == "__main__":

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
-from towers import KEYS, LOSSES, SETS, SOFTMAX, TOWERS, WITHOUT, Run, ranks_file
+from towers import KEYS, LOSSES, SETS, SOFTMAX, TOWERS, WITHOUT, Run, counts_file, ranks_file
 
 from unhot.evaluate.figures import mean_interval
 from unhot.items.ranking import ndcg
+
+BANDS = (0, 6, 11, 21, 51, 1 << 62)  # events of the right item, from .. to below
 
 
 class Found(NamedTuple):
@@ -22,12 +25,15 @@ class Found(NamedTuple):
         """Return the mean over the seeds."""
         return float(np.mean([float(row[column]) for row in self.rows]))
 
+    def ranks(self) -> list[Any]:
+        """Return the ranks of the right items for each seed; an empty list if they are not here."""
+        files = [ranks_file(Run(*(row[key] for key in KEYS))) for row in self.rows]  # seeds as text
+        return [np.load(file) for file in files] if all(file.exists() for file in files) else []
+
     def gains(self) -> Any:
         """Return the gain of each question, the mean over the seeds; None if the ranks are not here."""
-        files = [ranks_file(Run(*(row[key] for key in KEYS))) for row in self.rows]  # seeds as text
-        if not all(file.exists() for file in files):
-            return None
-        return np.mean([ndcg(np.load(file), 10) for file in files], axis=0)
+        ranks = self.ranks()
+        return np.mean([ndcg(each, 10) for each in ranks], axis=0) if ranks else None
 
     def seconds_to(self, aim: float) -> float:
         """Return the median time of training until validation reached an aim; infinite if it never did."""
@@ -121,11 +127,39 @@ def loss_section(name: str, model: str, every: dict[tuple[str, str, str], Found]
     return f"### The losses of {model} on {name}, {seeds} seed{'s' * (seeds > 1)}\n\n{table(header, lines)}"
 
 
+def band_section(name: str, model: str, every: dict[tuple[str, str, str], Found]) -> str:
+    """Return the table of recall by how often the right item was there before."""
+    own = {loss: every[name, model, loss] for loss in LOSSES if (name, model, loss) in every}
+    if len(own) < 3 or not counts_file(name).exists() or not all(found.ranks() for found in own.values()):
+        return ""
+    counts = np.load(counts_file(name))
+    bands = [(low <= counts) & (counts < high) for low, high in pairwise(BANDS)]
+    lines = [
+        [
+            loss,
+            *(
+                f"{100 * np.mean([(ranks[band] <= 10).mean() for ranks in found.ranks()]):.2f}"
+                for band in bands
+            ),
+        ]
+        for loss, found in own.items()
+    ]
+    called = [
+        f"{low} to {high - 1}" if high < BANDS[-1] else f"{low} or more" for low, high in pairwise(BANDS)
+    ]
+    header = ("loss", *(f"{title} ({int(band.sum()):,})" for title, band in zip(called, bands, strict=True)))
+    return (
+        f"### recall@10 of {model} on {name}, by the events of the right item\n\n"
+        f"In parentheses: the questions whose right item had so many events before.\n\n{table(header, lines)}"
+    )
+
+
 def page(rows: Sequence[Any]) -> str:
     """Return the page."""
     every = grouped(rows)
     parts = [set_section(name, every) for name in SETS if any(key[0] == name for key in every)]
-    parts += [loss_section(name, model, every) for name in SETS for model in TOWERS]
+    for name, model in product(SETS, TOWERS):
+        parts += [loss_section(name, model, every), band_section(name, model, every)]
     origin = ", ".join(sorted({f"{row['machine']}, commit {row['commit']}" for row in rows}))
     threads = ", ".join(sorted({row["threads"] for row in rows}))
     return (
