@@ -68,7 +68,7 @@ SETS = {
         "movielens",
         "leave-last-out",
         exclude_seen=True,
-        minutes=2.0,
+        minutes=5.0,
         simple=("skip-markov", {"last": 10, "decay": 0.8, "backward": 0.5}),
     ),
     "beauty": Data(
@@ -76,7 +76,7 @@ SETS = {
         "user-sessions",
         "leave-last-out",
         exclude_seen=True,
-        minutes=2.0,
+        minutes=5.0,
         simple=("skip-markov", {"last": 5, "decay": 0.8}),
     ),
     "diginetica": Data(
@@ -89,7 +89,11 @@ SETS = {
         simple=("session-knn", {"last": 20, "decay": 0.6, "neighbours": 500}),
     ),
 }
-SETTINGS: dict[str, dict[str, Any]] = {"beauty": {"batch": 128}, "diginetica": {"batch": 128, "length": 20}}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "movielens": {"epochs": 60},
+    "beauty": {"batch": 128, "epochs": 25, "patience": 5},
+    "diginetica": {"batch": 128, "length": 20},
+}
 
 
 class Run(NamedTuple):
