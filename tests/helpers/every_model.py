@@ -31,4 +31,5 @@ TRAINED = {
     "EGES": (LOG, {**SHORT, "items": str(INPUTS / "items.csv"), "side": "price"}),
     "SessionVectors": (LOG, {**SHORT, **SESSION}),
     "GraphVectors": (EDGES, SHORT),
+    **dict.fromkeys(("YouTubeDNN", "MIND", "SDM", "GRU4Rec", "SASRec"), (LOG, SHORT)),
 }

@@ -121,8 +121,9 @@ class Recommender:
 
         An event is an item, or a dict with an `item`, maybe a `time` and the features of the event.
         """
-        lines = [
-            [*each] if isinstance(each, Iterable) and not isinstance(each, str) else [each] for each in lists
+        lines: list[list[Any]] = [
+            [*each] if isinstance(each, Iterable) and not isinstance(each, (str, bytes)) else [each]
+            for each in lists
         ]
         events = [event if isinstance(event, Mapping) else {ITEM: event} for line in lines for event in line]
         wrong = next((event for event in events if not isinstance(event.get(ITEM), str)), None)

@@ -84,10 +84,11 @@ def read_item_facts(
             pass
     found = gathered.events(f"{file}")
     words, names = found.item_words, dict[str, str]()
-    for ids, titles in found.features.values():  # if there are any; the first one of an item is written last
+    for ids, titles in found.features.values():  # if there are any
         spelt = [*(each.strip(BLANKS) for each in titles or ()), ""]
-        pairs = zip(found.items[::-1].tolist(), ids[::-1].tolist(), strict=True)
-        names = {words[item]: spelt[i] for item, i in pairs if spelt[i]}
+        told = [(row, i) for row, i in zip(found.items.tolist(), ids.tolist(), strict=True) if spelt[i]]
+        # in this order, but the first one of an item counts
+        names = {words[row]: spelt[i] for row, i in told} | {words[row]: spelt[i] for row, i in told[::-1]}
     if not names and not any(found.sides.values()):
         raise DataError(f"{file}: says nothing about items: name the columns of the names and of the values")
     listed = dict(zip(words, np.bincount(found.items).tolist(), strict=True))
