@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 import unhot  # noqa: E402
-from unhot.errors import ConfigError, DataError, FormatError  # noqa: E402
+from unhot.errors import ConfigError, DataError, FormatError, NothingLearned  # noqa: E402
 from unhot.evaluate.recommending import evaluate_recommender  # noqa: E402
 from unhot.items.kept_log import NO_SIDES  # noqa: E402
 from unhot.logs.encoding import read_log  # noqa: E402
@@ -660,3 +660,31 @@ def test_answers_for_nobody():
         model.recommend([{"device": "tv"}])
     with pytest.raises(DataError, match="neither all numbers nor all dates"):
         model.recommend([{"item": "i1", "time": "yesterday"}])
+
+
+# ---- logs and histories of which little is known
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_column_without_values_has_no_vectors(name):
+    rows = [{"user": f"u{n % 7}", "item": f"i{n % 9}", "time": n, "price": None} for n in range(60)]
+    model = make(name, epochs=1, features="price").fit(rows)
+    history = [{"item": "i1", "price": 3}, "i2"]
+    assert items(model.recommend(history, 3)) == items(model.recommend(["i1", "i2"], 3))
+
+
+def test_columns_are_named_in_a_string():
+    with pytest.raises(DataError, match="features: .*'price'.* list: give a string"):
+        make("sasrec", features=["price"]).fit(ORDER)
+
+
+def test_lines_of_one_event_say_what_is_missing():
+    with pytest.raises(NothingLearned, match=r"no user and no session has two events.*--session"):
+        make("gru4rec").fit([(f"u{n}", f"i{n % 5}", n) for n in range(30)])
+
+
+def test_a_history_may_be_one_event():
+    model = make("sasrec", epochs=1).fit(ORDER)
+    assert model.recommend({"item": "i1"}, 3) == model.recommend(["i1"], 3)
+    with pytest.raises(DataError, match=r"none of the 1 items of the history \({'item': 'x'}"):
+        model.recommend({"item": "x"})

@@ -122,7 +122,7 @@ class Recommender:
         An event is an item, or a dict with an `item`, maybe a `time` and the features of the event.
         """
         lines: list[list[Any]] = [
-            [*each] if isinstance(each, Iterable) and not isinstance(each, (str, bytes)) else [each]
+            [*each] if isinstance(each, Iterable) and not isinstance(each, (str, bytes, Mapping)) else [each]
             for each in lists
         ]
         events = [event if isinstance(event, Mapping) else {ITEM: event} for line in lines for event in line]
@@ -210,8 +210,9 @@ class Recommender:
         if not known[0] and isinstance(who, str):
             raise UnknownWord(f"{who!r} is not among the {self.user_count:,} users of the model")
         if not known[0]:
+            given = [who] if isinstance(who, Mapping) else [*who]
             raise UnknownWord(
-                f"none of the {len(who)} items of the history ({who[0]!r:.40}, ...) is among the "
+                f"none of the {len(given)} items of the history ({given[0]!r:.40}, ...) is among the "
                 f"{len(self.catalogue):,} items of the model: check how items are written"
             )
         return lines

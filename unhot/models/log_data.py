@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from unhot.errors import ConfigError, DataError
+from unhot.errors import ConfigError, DataError, a_text
 from unhot.items.kept_log import LogRecord, keep_cases, keep_of, kept_part, side_values
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log, make_log
@@ -56,7 +56,7 @@ def read_as(model: Any, source: Any, tells: Tells, **more: Any) -> Log:
     """Read a log as the settings say, and tell what was read; `more`: further arguments of `read_log`."""
     how: dict[str, Any] = {name: getattr(model, name, None) for name in (*READING, *MARKS, *SHAPING)}
     for reading, settings in COLUMNS.items():
-        named = ",".join(getattr(model, name, None) or "" for name in settings)
+        named = ",".join(a_text(name, getattr(model, name, None) or "") for name in settings)
         how[reading] = tuple(dict.fromkeys(column for column in named.split(",") if column))
     log = read_log(source, progress=tells.reading, **how | more)
     if log.how.columns:

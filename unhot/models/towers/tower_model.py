@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from unhot.errors import extra
+from unhot.errors import NothingLearned, extra
 from unhot.items.feature_rows import FeatureRows, saved_features, side_rows
 from unhot.items.kept_log import LogRecord, SideValues
 from unhot.models.descent import check_descent, descent_of, has_sparse_gradients, parameter_memory, rates_of
@@ -53,9 +53,8 @@ class TowerModel(FeatureFields, DescentFields, EpochFields, RecommenderModel):
     # the output layer; any of unhot.nn, with settings after a colon
     output: Any = "sampled:k=1000,normalized=true,temperature=0.1"
     dim: Annotated[int, Range(1, 1 << 16)] = 64  # length of the vectors of items and users
-    tie: bool | None = (
-        None  # use the item vectors as output vectors, too  [default: where the layer allows it]
-    )
+    # use the item vectors as output vectors, too  [default: where the layer allows it]
+    tie: bool | None = None
     length: Annotated[int, Range(1, 10_000)] = 50  # events of a history that the model reads
     buckets: Annotated[int, Range(0, 1 << 16)] = 10  # of features that are numbers; 0: they are normalized
     dropout: Annotated[float, Range(0)] = 0.3  # dropout probability
@@ -112,6 +111,11 @@ class TowerModel(FeatureFields, DescentFields, EpochFields, RecommenderModel):
             seed=self.seed,
             process=join_group(device),
         )
+        if not source.size:
+            raise NothingLearned(
+                "no user and no session has two events, so there is nothing to learn from: check which "
+                "columns are those of users and sessions (--user, --session)"
+            )
         memory = self._memory(net, log.items.counts, events)
         check_plan(memory, len(log.items), self.dim)
         net.to(device)

@@ -61,7 +61,7 @@ class EventVectors(nn.Module):
 
     def of_features(self, rows: Tensor | None, weights: Tensor | None) -> Tensor | None:
         """Return the sum of the values of features [..., features]: [..., dim]; None without features."""
-        if rows is None or weights is None:
+        if rows is None or weights is None or not self.features.num_embeddings:  # no feature has a value
             return None
         there = (rows >= 0) * weights
         found: Tensor = (self.features(rows.clamp(min=0)) * there[..., None]).sum(dim=-2)
