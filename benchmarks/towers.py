@@ -42,8 +42,8 @@ LOSSES = {
     "in_batch": "in_batch",
     "in_batch without log q": "in_batch:correct=false",
     "mixed": "mixed:k=1000",
-    "negative": "negative:k=20",
-    "nce": "nce:k=100",
+    "negative": "negative:k=1000,power=0",
+    "nce": "nce:k=1000",
 }
 EXACT = (COSINES, SOFTMAX, SAMPLED)
 WITHOUT = " without log q"
