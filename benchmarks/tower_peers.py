@@ -88,8 +88,8 @@ def pairs(epochs: dict[str, int]) -> dict[str, Pair]:
                 "unhot": unhot("sasrec", SOFTMAX, newest=51, **attention),
                 "unhot, whole histories": unhot("sasrec", SOFTMAX, **attention),
             },
-            "RecTools learns from the last 51 events of each user; unhot by itself from all events, in "
-            f"pieces of 50. {RATES}",
+            "RecTools learns from the last 51 events of each user, and unhot from the same. By itself unhot "
+            f"learns from whole histories, in pieces of 50. {RATES}",
         ),
         "gru4rec": Pair(
             {
@@ -112,11 +112,11 @@ def pairs(epochs: dict[str, int]) -> dict[str, Pair]:
                 "unhot, its defaults": unhot("youtube-dnn", "sampled:k=1000", examples=0, **means),
             },
             "torch-rechub draws 20 items for each example, once before training: 2,560 for a batch. unhot "
-            "draws 1,000 that all examples of a batch share. On the first two lines draws are uniform, so "
+            "draws 1,000 that all examples of a batch share. In both of them draws are uniform, so "
             "log q makes no difference, and scores are cosines, divided by 0.1. torch-rechub takes the plain "
             "mean of the events, no dropout, and a last layer with batch normalization and ReLU; unhot takes "
-            "a mean that weighs new events more (decay 0.8), dropout 0.3, and a linear last layer. On the "
-            f"third line scores are products, and draws by count ** 0.75 have log q. {RECHUB_RATES}",
+            "a mean that weighs new events more (decay 0.8), dropout 0.3, and a linear last layer. With its "
+            f"defaults, scores are products, and draws by count ** 0.75 have log q. {RECHUB_RATES}",
         ),
         "mind": Pair(
             {
@@ -129,9 +129,8 @@ def pairs(epochs: dict[str, int]) -> dict[str, Pair]:
                 "unhot, its defaults": unhot("mind", "sampled:k=1000", examples=0, **routed),
             },
             "MIND of torch-rechub ignores its temperature: scores are cosines, from -1 to 1, and so they are "
-            "on the second line. It has to have a feature of users, here their number, and trains only the "
-            "best interest. Draws are as for youtube-dnn, and so is the third line. "
-            f"{RECHUB_RATES}",
+            "for unhot here, except with its defaults. It has to have a feature of users, here their number, "
+            f"and trains only the best interest. Draws are as for youtube-dnn. {RECHUB_RATES}",
         ),
     }
 

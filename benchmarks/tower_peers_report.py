@@ -72,6 +72,7 @@ def section(name: str, pair: str, rows: Sequence[Row]) -> str:
     lines, notes = [], [found.differs]
     for side, own in good.items():
         if not own:
+            notes.append(f"{side}: no finished run.")
             continue
         both = Compared(own, good[peer])
         figures = [f"{100 * both.mean(column):.2f}" for column in ("recall@10", "recall@20", "mrr@20")]
@@ -100,8 +101,8 @@ def page(rows: Sequence[Row]) -> str:
     versions = "; ".join(sorted({f"{row['side'].split(',')[0]}: {row['versions']}" for row in rows} - {""}))
     busy = sum(not quiet(row) for row in rows)
     disturbed = (
-        f"Other processes kept more than 0.15 cores busy during {busy} of {len(rows)} runs; cores are "
-        "shared, so seconds are worth less than the ratios of processor time.\n\n"
+        f"Other processes kept more than 0.15 cores busy during {busy} of {len(rows)} runs: do not "
+        "quote the seconds, and take the ratios of processor time as rough.\n\n"
         if busy
         else ""
     )

@@ -84,5 +84,6 @@ def test_the_page_compares_with_the_peer_and_names_what_failed(
     )
     text = page([failed, rows[1]])
     assert "- rectools, seed 1, failed: no module" in text
+    assert "- unhot, whole histories: no finished run." in text
     assert tower_peers_report.Compared([rows[1]], []).difference() == "-"
     assert text.count("| rectools |") == 0
