@@ -41,7 +41,7 @@ def plugins_forgotten():
             registry.update(names)
         if towers := sys.modules.get("unhot.nn.towers.tower"):  # with torch, which few commands import
             for name, kind in [*towers.TOWERS.items()]:
-                if kind.__module__.startswith("unhot_plugin_"):
+                if not kind.__module__.startswith("unhot."):
                     del towers.TOWERS[name]
         for name in set(sys.modules) - modules:
             if name.startswith("unhot_plugin_"):
