@@ -46,16 +46,20 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--width", type=int, default=400, help="candidates that the graph keeps; default: 400"
+    )
     options = parser.parse_args()
+    settings = HnswSettings(expansion_search=options.width)
     model = unhot.load(options.model)
     rows, users = many_rows(model.out_vectors.vectors, options.rows), users_of(model, options.users)
     exact = InnerProduct(rows, threads=options.threads)
-    build, graph = timed(lambda: InnerProduct(rows, graph=HnswSettings(), threads=options.threads))
+    build, graph = timed(lambda: InnerProduct(rows, graph=settings, threads=options.threads))
     truth, near = (index.search(users, options.k)[0] for index in (exact, graph))
     shared = sum(len(np.intersect1d(*pair)) for pair in zip(truth, near, strict=True))
     facts = {
         "model": model.name,
-        **{name: getattr(options, name) for name in ("rows", "users", "k", "threads")},
+        **{name: getattr(options, name) for name in ("rows", "users", "k", "threads", "width")},
         "dim": rows.shape[1],
         "recall": round(shared / truth.size, 4),
         "build_s": round(build, 1),
@@ -134,7 +138,8 @@ def page(path: Path) -> str:
         f"[{path.name}]({path.name}).\n\n{first['machine']}, commit {first['commit']}, {first['threads']} "
         f"threads. {int(first['rows']):,} rows of {first['dim']} numbers, made of the item vectors of a "
         f"{first['model']} model with noise; the {first['k']} best items for each of {first['users']} users. "
-        "Medians (least..most) of the rounds; a ratio is that of the same round.\n\n"
+        f"The graph has expansion_search={first['width']}. Medians (least..most) of the rounds; a ratio is "
+        "that of the same round.\n\n"
         "| | |\n| :-- | --: |\n"
         f"| bare matrix product, all users | {median('product_s', '.2f')} s |\n"
         f"| exact search, all users | {median('exact_s', '.2f')} s |\n"
